@@ -45,12 +45,12 @@ std::string verb_list() {
   return list;
 }
 
-// What was sent, short and printable enough to stand in a sentence.
+// A received text, shortened and printable, for error messages.
 std::string quoted(std::string_view text) {
-  constexpr std::size_t kMost = 40;
+  constexpr std::size_t kMaxShown = 40;
   std::string shown;
-  for (const char c : text.substr(0, kMost)) shown += c >= ' ' && c <= '~' ? c : '?';
-  return '\'' + shown + (text.size() > kMost ? "..." : "") + '\'';
+  for (const char c : text.substr(0, kMaxShown)) shown += c >= ' ' && c <= '~' ? c : '?';
+  return '\'' + shown + (text.size() > kMaxShown ? "..." : "") + '\'';
 }
 
 std::vector<std::string_view> members_of(Verb verb) {
@@ -97,7 +97,7 @@ bool elects(Verb verb) {
          verb == Verb::withdraw || verb == Verb::resign_group;
 }
 
-// --- the daemon's side ---
+// --- daemon side ---
 
 namespace {
 
@@ -105,27 +105,27 @@ Result<void, Refusal> read_lock(const Json& json, Request& request) {
   const auto id = json.whole_at("id");
   if (!id)
     return refuse(Code::bad_request,
-                  fmt::format(R"({} takes "id", a whole number of the client's choice)",
+                  fmt::format(R"({} needs "id", a whole number chosen by the client)",
                               name_of(request.verb)));
   request.id = *id;
   if (request.verb == Verb::unlock) return {};
   const auto name = json.text_at("name");
-  if (!name) return refuse(Code::bad_request, R"(lock takes "name", the lock's)");
+  if (!name) return refuse(Code::bad_request, R"(lock needs "name", the name of the lock)");
   request.name = *name;
   if (json.has("kind")) {
     const auto* const kind = std::ranges::find(kLockKinds, json.text_at("kind").value_or(""));
     if (kind == kLockKinds.end())
-      return refuse(Code::bad_request, R"(lock's "kind" is one of lease, silent, explicit)");
+      return refuse(Code::bad_request, R"("kind" must be lease, silent or explicit)");
     request.kind = static_cast<LockKind>(kind - kLockKinds.begin());
   }
   if (json.has("lease_ns")) {
     request.lease_ns = json.whole_at("lease_ns").value_or(0);
     if (request.lease_ns <= 0)
-      return refuse(Code::bad_request, R"(lock's "lease_ns" is a whole number above 0)");
+      return refuse(Code::bad_request, R"("lease_ns" must be a whole number above 0)");
   }
   if (!json.has("shared")) return {};
   const auto shared = json.flag_at("shared");
-  if (!shared) return refuse(Code::bad_request, R"(lock takes "shared":true or "shared":false)");
+  if (!shared) return refuse(Code::bad_request, R"("shared" must be true or false)");
   request.shared = *shared;
   return {};
 }
@@ -134,16 +134,18 @@ Result<void, Refusal> read_lock(const Json& json, Request& request) {
 
 Result<Request, Refusal> parse_request(std::string_view line) {
   if (line.size() > kMaxRequest)
-    return refuse(Code::bad_request, fmt::format("a request has at most {} bytes, this one has {}",
-                                                 kMaxRequest, line.size()));
+    return refuse(Code::bad_request,
+                  fmt::format("the request has {1} bytes; at most {0} bytes are allowed",
+                              kMaxRequest, line.size()));
   const auto json = Json::parse(line);
   if (!json || !json->is_object())
-    return refuse(Code::bad_request,
-                  R"(a request is one JSON object on one line, for example {"v":1,"do":"status"})");
+    return refuse(
+        Code::bad_request,
+        R"(a request must be one JSON object on one line, for example {"v":1,"do":"status"})");
   const auto version = json->whole_at("v");
   if (!version)
     return refuse(Code::wrong_version,
-                  fmt::format(R"(say which version is spoken: "v":{})", kVersion));
+                  fmt::format(R"(the protocol version is missing; add "v":{})", kVersion));
   if (*version != kVersion)
     return refuse(
         Code::wrong_version,
@@ -152,35 +154,36 @@ Result<Request, Refusal> parse_request(std::string_view line) {
   const auto name = json->text_at("do");
   if (!name)
     return refuse(Code::bad_request,
-                  fmt::format(R"(say what to do: "do" is one of {})", verb_list()));
+                  fmt::format(R"("do" is missing; it must be one of {})", verb_list()));
   const auto found = std::ranges::find(kVerbNames, *name);
   if (found == kVerbNames.end())
-    return refuse(Code::unknown_verb,
-                  fmt::format("there is no {}; \"do\" is one of {}", quoted(*name), verb_list()));
+    return refuse(Code::unknown_verb, fmt::format("unknown request {}; \"do\" must be one of {}",
+                                                  quoted(*name), verb_list()));
 
   Request request{.verb = static_cast<Verb>(found - kVerbNames.begin()), .by_ns = {}, .to_ns = {}};
   const auto known = members_of(request.verb);
   for (const std::string& key : json->keys())
     if (std::ranges::find(known, key) == known.end())
-      return refuse(Code::bad_request, fmt::format("{} takes no {}; leave it out",
+      return refuse(Code::bad_request, fmt::format("{} has no member {}; remove it",
                                                    name_of(request.verb), quoted(key)));
   for (const auto& [key, into] : {std::pair{"by_ns", &request.by_ns}, {"to_ns", &request.to_ns}}) {
     if (!json->has(key)) continue;
     *into = json->whole_at(key);
     if (!*into)
-      return refuse(Code::bad_request, fmt::format("{} is a whole number of nanoseconds", key));
+      return refuse(Code::bad_request,
+                    fmt::format("{} must be a whole number of nanoseconds", key));
   }
   if (request.verb == Verb::set_time && request.by_ns.has_value() == request.to_ns.has_value())
     return refuse(Code::bad_request,
-                  "set-time takes either by_ns or to_ns, a whole number of nanoseconds");
+                  "set-time needs either by_ns or to_ns, a whole number of nanoseconds");
   if (request.verb == Verb::trace) {
     const auto on = json->flag_at("on");
-    if (!on) return refuse(Code::bad_request, R"(trace takes "on":true or "on":false)");
+    if (!on) return refuse(Code::bad_request, R"(trace needs "on":true or "on":false)");
     request.on = *on;
   }
   if (request.verb == Verb::doctor && json->has("all")) {
     const auto all = json->flag_at("all");
-    if (!all) return refuse(Code::bad_request, R"(doctor takes "all":true or "all":false)");
+    if (!all) return refuse(Code::bad_request, R"("all" must be true or false)");
     request.all = *all;
   }
   if (locks(request.verb))
@@ -188,8 +191,9 @@ Result<Request, Refusal> parse_request(std::string_view line) {
   if (votes(request.verb)) {
     const auto host = json->text_at("host");
     if (!host)
-      return refuse(Code::bad_request, fmt::format(R"({} takes "host", a machine's name or id)",
-                                                   name_of(request.verb)));
+      return refuse(
+          Code::bad_request,
+          fmt::format(R"({} needs "host", the name or id of a machine)", name_of(request.verb)));
     request.host = *host;
   }
   if (!group_members(request.verb).empty())
@@ -298,14 +302,14 @@ std::string_view name_of(LockKind kind) {
   return kLockKinds[std::to_underlying(kind)];
 }
 
-// Written by hand: it is said at every lock, and has nothing in it to be escaped.
-std::string lock_line(const LockUpdate& news) {
-  std::string line =
-      fmt::format(R"({},"lock":{{"id":{},"state":"{}")", head(true), news.id, name_of(news.state));
-  if (news.state == LockUpdate::State::granted && news.token != 0)
-    line += fmt::format(R"(,"token":"{}")", news.token);
-  if (news.state == LockUpdate::State::granted || news.state == LockUpdate::State::extended)
-    line += fmt::format(R"(,"until_ns":{})", news.until_ns);
+// Formatted directly for speed; nothing in it needs escaping.
+std::string lock_line(const LockUpdate& update) {
+  std::string line = fmt::format(R"({},"lock":{{"id":{},"state":"{}")", head(true), update.id,
+                                 name_of(update.state));
+  if (update.state == LockUpdate::State::granted && update.token != 0)
+    line += fmt::format(R"(,"token":"{}")", update.token);
+  if (update.state == LockUpdate::State::granted || update.state == LockUpdate::State::extended)
+    line += fmt::format(R"(,"until_ns":{})", update.until_ns);
   return line + "}}";
 }
 
@@ -344,7 +348,7 @@ std::string locks_line(const std::string& promise, const std::vector<LockView>& 
       .line();
 }
 
-// --- the client's side ---
+// --- client side ---
 
 std::string request_line(const Request& request) {
   Json json = Json::object().add("v", kVersion).add("do", name_of(request.verb));
@@ -364,10 +368,9 @@ std::string request_line(const Request& request) {
 Result<Reply> parse_reply(std::string_view line) {
   TRY(json, Json::parse(line));
   if (json.whole_at("v") != kVersion)
-    return std::unexpected(
-        fmt::format("it is not an answer in version {} of the protocol", kVersion));
+    return std::unexpected(fmt::format("it is not a reply of protocol version {}", kVersion));
   const auto ok = json.flag_at("ok");
-  if (!ok) return std::unexpected(std::string("it does not say whether all is well"));
+  if (!ok) return std::unexpected(std::string("it has no member \"ok\""));
   Reply reply;
   if (!*ok) {
     Refusal refusal{Code::unavailable, json.text_at("error").value_or("tempod gave no reason"),
@@ -385,45 +388,45 @@ Result<Reply> parse_reply(std::string_view line) {
 }
 
 namespace {
-std::unexpected<std::string> not_in_it(const char* what) {
-  return std::unexpected(fmt::format("there is no {} in tempod's answer", what));
+std::unexpected<std::string> missing(const char* what) {
+  return std::unexpected(fmt::format("tempod's reply has no {}", what));
 }
 }  // namespace
 
 Result<Now> now_of(const Reply& reply) {
   const auto json = reply.body.at("now");
-  if (!json) return not_in_it("time");
+  if (!json) return missing("time");
   const auto time = json->whole_at("time_ns");
   const auto earliest = json->whole_at("earliest_ns");
   const auto latest = json->whole_at("latest_ns");
   const auto status = json->text_at("status");
-  if (!time || !earliest || !latest || !status) return not_in_it("complete time");
+  if (!time || !earliest || !latest || !status) return missing("complete time");
   return Now{*time, *earliest, *latest, *status};
 }
 
 Result<Event> event_of(const Reply& reply) {
   const auto json = reply.body.at("event");
-  if (!json) return not_in_it("event");
+  if (!json) return missing("event");
   const auto name = json->text_at("name");
-  if (!name) return not_in_it("name of an event");
+  if (!name) return missing("event name");
   return Event{*name, json->whole_at("at_ns").value_or(0), json->text_at("text").value_or("")};
 }
 
 Result<std::string> trace_of(const Reply& reply) {
   const auto text = reply.body.text_at("trace");
-  if (!text) return not_in_it("trace");
+  if (!text) return missing("trace");
   return *text;
 }
 
 Result<std::vector<Finding>> findings_of(const Reply& reply) {
   const auto list = reply.body.at("findings");
-  if (!list || !list->is_array()) return not_in_it("list of findings");
+  if (!list || !list->is_array()) return missing("list of findings");
   return findings_in(*list);
 }
 
 Result<std::vector<MemberFindings>> members_findings_of(const Reply& reply) {
   const auto list = reply.body.at("members");
-  if (!list || !list->is_array()) return not_in_it("list of the members' findings");
+  if (!list || !list->is_array()) return missing("list of member findings");
   std::vector<MemberFindings> members;
   for (const Json& element : list->elements()) {
     MemberFindings& member = members.emplace_back();
@@ -439,7 +442,7 @@ Result<std::vector<MemberFindings>> members_findings_of(const Reply& reply) {
 
 namespace {
 
-// A token is a text: not every language has whole numbers of 64 bits.
+// A token is a JSON string: not every language has 64-bit integers.
 std::uint64_t token_at(const Json& json) {
   return parse_number<std::uint64_t>(json.text_at("token").value_or("")).value_or(0);
 }
@@ -448,10 +451,10 @@ std::uint64_t token_at(const Json& json) {
 
 Result<LockUpdate> lock_of(const Reply& reply) {
   const auto json = reply.body.at("lock");
-  if (!json) return not_in_it("lock");
+  if (!json) return missing("lock");
   const auto id = json->whole_at("id");
   const auto* const state = std::ranges::find(kLockStates, json->text_at("state").value_or(""));
-  if (!id || state == kLockStates.end()) return not_in_it("lock that can be understood");
+  if (!id || state == kLockStates.end()) return missing("valid lock");
   return LockUpdate{.id = *id,
                     .state = static_cast<LockUpdate::State>(state - kLockStates.begin()),
                     .token = token_at(*json),
@@ -460,7 +463,7 @@ Result<LockUpdate> lock_of(const Reply& reply) {
 
 Result<std::vector<LockView>> locks_of(const Reply& reply) {
   const auto list = reply.body.at("locks");
-  if (!list || !list->is_array()) return not_in_it("list of locks");
+  if (!list || !list->is_array()) return missing("list of locks");
   std::vector<LockView> locks;
   for (const Json& element : list->elements()) {
     LockView& lock = locks.emplace_back();

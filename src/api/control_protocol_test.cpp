@@ -1,4 +1,4 @@
-// The lines of doc/reference/control-protocol.md, one by one, and what is refused.
+// The lines of doc/reference/control-protocol.md, one by one, and the refusals.
 #include "api/control_protocol.h"
 
 #include <string>
@@ -24,7 +24,7 @@ std::string refused(std::string_view line) {
   return std::string(name_of(request.error().code)) + ": " + request.error().message;
 }
 
-TEST(Requests, AreUnderstood) {
+TEST(Requests, AreParsed) {
   for (int i = 0; i < static_cast<int>(Verb::count); ++i) {
     Request request{.verb = static_cast<Verb>(i), .by_ns = {}, .to_ns = {}};
     if (request.verb == Verb::set_time) request.by_ns = -5;
@@ -38,7 +38,7 @@ TEST(Requests, AreUnderstood) {
   EXPECT_FALSE(good(R"({"v":1,"do":"trace","on":false})").on);
 }
 
-TEST(Requests, ForLocksAreUnderstood) {
+TEST(Requests, ForLocksAreParsed) {
   const Request lock = good(R"({"v":1,"do":"lock","name":"door","shared":true,"id":-7})");
   EXPECT_EQ(lock.name, "door");
   EXPECT_TRUE(lock.shared);
@@ -50,7 +50,7 @@ TEST(Requests, ForLocksAreUnderstood) {
   EXPECT_EQ(good(R"({"v":1,"do":"lock","name":"x","id":1,"kind":"explicit"})").kind,
             LockKind::explicit_replies);
   EXPECT_EQ(refused(R"({"v":1,"do":"lock","name":"x","id":1,"kind":"loud"})"),
-            R"(bad-request: lock's "kind" is one of lease, silent, explicit)");
+            R"(bad-request: "kind" must be lease, silent or explicit)");
   EXPECT_EQ(lock.lease_ns, 0);
   const Request longer = good(R"({"v":1,"do":"lock","name":"x","id":1,"lease_ns":10000000000})");
   EXPECT_EQ(longer.lease_ns, 10'000'000'000);
@@ -58,27 +58,27 @@ TEST(Requests, ForLocksAreUnderstood) {
   for (const char* wrong : {"0", "-5", "1.5", "\"10s\""})
     EXPECT_EQ(
         refused(fmt::format(R"({{"v":1,"do":"lock","name":"x","id":1,"lease_ns":{}}})", wrong)),
-        R"(bad-request: lock's "lease_ns" is a whole number above 0)");
+        R"(bad-request: "lease_ns" must be a whole number above 0)");
   EXPECT_EQ(good(R"({"v":1,"do":"forget","host":"db3"})").host, "db3");
   EXPECT_EQ(good(R"({"v":1,"do":"admit","host":"db3"})").verb, Verb::admit);
   EXPECT_EQ(refused(R"({"v":1,"do":"forget"})"),
-            R"(bad-request: forget takes "host", a machine's name or id)");
+            R"(bad-request: forget needs "host", the name or id of a machine)");
   EXPECT_EQ(good(R"({"v":1,"do":"unlock","id":3})").id, 3);
   EXPECT_EQ(refused(R"({"v":1,"do":"lock","name":"door"})"),
-            R"(bad-request: lock takes "id", a whole number of the client's choice)");
+            R"(bad-request: lock needs "id", a whole number chosen by the client)");
   EXPECT_EQ(refused(R"({"v":1,"do":"unlock"})"),
-            R"(bad-request: unlock takes "id", a whole number of the client's choice)");
+            R"(bad-request: unlock needs "id", a whole number chosen by the client)");
   EXPECT_EQ(refused(R"({"v":1,"do":"lock","id":1})"),
-            R"(bad-request: lock takes "name", the lock's)");
+            R"(bad-request: lock needs "name", the name of the lock)");
   EXPECT_EQ(refused(R"({"v":1,"do":"lock","id":1,"name":7})"),
-            R"(bad-request: lock takes "name", the lock's)");
+            R"(bad-request: lock needs "name", the name of the lock)");
   EXPECT_EQ(refused(R"({"v":1,"do":"lock","id":1,"name":"x","shared":1})"),
-            R"(bad-request: lock takes "shared":true or "shared":false)");
+            R"(bad-request: "shared" must be true or false)");
   EXPECT_EQ(refused(R"({"v":1,"do":"unlock","id":1,"name":"x"})"),
-            "bad-request: unlock takes no 'name'; leave it out");
+            "bad-request: unlock has no member 'name'; remove it");
 }
 
-TEST(Replies, AboutLocksAreWrittenLikeThis) {
+TEST(Replies, ForLocksAreFormatted) {
   using State = LockUpdate::State;
   EXPECT_EQ(
       lock_line(
@@ -89,21 +89,21 @@ TEST(Replies, AboutLocksAreWrittenLikeThis) {
             R"({"v":1,"ok":true,"lock":{"id":7,"state":"extended","until_ns":124}})");
   EXPECT_EQ(lock_line({.id = 7, .until_ns = 123}),
             R"({"v":1,"ok":true,"lock":{"id":7,"state":"granted","until_ns":123}})")
-      << "not every kind has a token";
+      << "only leases have a token";
   EXPECT_EQ(lock_line({.id = 7, .state = State::lost}),
             R"({"v":1,"ok":true,"lock":{"id":7,"state":"lost"}})");
   EXPECT_EQ(refusal_line({.code = Code::unavailable, .message = "no", .id = 7}),
             R"({"v":1,"ok":false,"error":"no","code":"unavailable","id":7})");
 }
 
-TEST(Replies, AboutLocksComeBack) {
+TEST(Replies, ForLocksRoundTrip) {
   using State = LockUpdate::State;
   for (const State state :
        {State::granted, State::extended, State::released, State::lost, State::refused}) {
-    LockUpdate news{.id = 3, .state = state};
-    if (state == State::granted) news.token = 1U << 31U;
-    if (state == State::granted || state == State::extended) news.until_ns = 5;
-    EXPECT_EQ(lock_of(parse_reply(lock_line(news)).value()).value(), news);
+    LockUpdate update{.id = 3, .state = state};
+    if (state == State::granted) update.token = 1U << 31U;
+    if (state == State::granted || state == State::extended) update.until_ns = 5;
+    EXPECT_EQ(lock_of(parse_reply(lock_line(update)).value()).value(), update);
   }
   EXPECT_FALSE(lock_of(parse_reply(R"({"v":1,"ok":true})").value()));
   EXPECT_FALSE(lock_of(parse_reply(R"({"v":1,"ok":true,"lock":{"id":1,"state":"?"}})").value()));
@@ -116,15 +116,15 @@ TEST(Replies, AboutLocksComeBack) {
        .left_s = 1.5,
        .clients = {{.pid = 7, .shared = true, .inside = true, .since_s = 0.5, .token = 99}},
        .elsewhere = {{.host = "stern", .shared = true, .since_s = 2.5}}}};
-  const auto reply = parse_reply(locks_line("all is well", locks)).value();
+  const auto reply = parse_reply(locks_line("locks work", locks)).value();
   EXPECT_EQ(locks_of(reply).value(), locks);
-  EXPECT_EQ(reply.body.text_at("promise"), "all is well");
+  EXPECT_EQ(reply.body.text_at("promise"), "locks work");
   EXPECT_EQ(
       parse_reply(refusal_line({.code = Code::unavailable, .message = "no", .id = 7}))->refusal->id,
       7);
 }
 
-TEST(Requests, AreWrittenLikeThis) {
+TEST(Requests, AreFormatted) {
   EXPECT_EQ(request_line({.verb = Verb::trace_follow, .by_ns = {}, .to_ns = {}}),
             R"({"v":1,"do":"trace-follow"})");
   EXPECT_EQ(request_line({.verb = Verb::set_time, .by_ns = 7, .to_ns = {}}),
@@ -135,41 +135,44 @@ TEST(Requests, AreWrittenLikeThis) {
 
 TEST(Requests, AreRefusedWithTheCure) {
   const std::string shape =
-      R"(bad-request: a request is one JSON object on one line, for example {"v":1,"do":"status"})";
+      "bad-request: a request must be one JSON object on one line, for example "
+      R"({"v":1,"do":"status"})";
   EXPECT_EQ(refused(""), shape);
   EXPECT_EQ(refused("status"), shape);
   EXPECT_EQ(refused("[]"), shape);
   EXPECT_EQ(refused(R"({"v":1,"do":"status"}{})"), shape);
-  EXPECT_EQ(refused(R"({"do":"status"})"), R"(wrong-version: say which version is spoken: "v":1)");
+  EXPECT_EQ(refused(R"({"do":"status"})"),
+            R"(wrong-version: the protocol version is missing; add "v":1)");
   EXPECT_EQ(refused(R"({"v":"1","do":"status"})"),
-            R"(wrong-version: say which version is spoken: "v":1)");
+            R"(wrong-version: the protocol version is missing; add "v":1)");
   EXPECT_EQ(refused(R"({"v":2,"do":"status"})"),
             "wrong-version: this tempod speaks version 1, not 2; use the tempo that came with it");
-  EXPECT_THAT(refused(R"({"v":1})"), HasSubstr("bad-request: say what to do"));
-  EXPECT_THAT(refused(R"({"v":1,"do":["status"]})"), HasSubstr("bad-request: say what to do"));
-  EXPECT_THAT(refused(R"({"v":1,"do":"dance"})"),
-              HasSubstr("unknown-verb: there is no 'dance'; \"do\" is one of status, members"));
+  EXPECT_THAT(refused(R"({"v":1})"), HasSubstr("bad-request: \"do\" is missing"));
+  EXPECT_THAT(refused(R"({"v":1,"do":["status"]})"), HasSubstr("bad-request: \"do\" is missing"));
+  EXPECT_THAT(
+      refused(R"({"v":1,"do":"dance"})"),
+      HasSubstr("unknown-verb: unknown request 'dance'; \"do\" must be one of status, members"));
   EXPECT_THAT(refused("{\"v\":1,\"do\":\"\\u0007" + std::string(100, 'x') + "\"}"),
-              HasSubstr("there is no '?" + std::string(39, 'x') + "...'"));
+              HasSubstr("unknown request '?" + std::string(39, 'x') + "...'"));
   EXPECT_EQ(refused(R"({"v":1,"do":"status","on":true})"),
-            "bad-request: status takes no 'on'; leave it out");
+            "bad-request: status has no member 'on'; remove it");
   EXPECT_EQ(refused(R"({"v":1,"do":"trace"})"),
-            R"(bad-request: trace takes "on":true or "on":false)");
+            R"(bad-request: trace needs "on":true or "on":false)");
   EXPECT_EQ(refused(R"({"v":1,"do":"trace","on":1})"),
-            R"(bad-request: trace takes "on":true or "on":false)");
+            R"(bad-request: trace needs "on":true or "on":false)");
   const std::string either =
-      "bad-request: set-time takes either by_ns or to_ns, a whole number of nanoseconds";
+      "bad-request: set-time needs either by_ns or to_ns, a whole number of nanoseconds";
   EXPECT_EQ(refused(R"({"v":1,"do":"set-time"})"), either);
   EXPECT_EQ(refused(R"({"v":1,"do":"set-time","by_ns":1,"to_ns":1})"), either);
   EXPECT_EQ(refused(R"({"v":1,"do":"set-time","by_ns":1.5})"),
-            "bad-request: by_ns is a whole number of nanoseconds");
+            "bad-request: by_ns must be a whole number of nanoseconds");
   EXPECT_EQ(refused(R"({"v":1,"do":"set-time","to_ns":9223372036854775808})"),
-            "bad-request: to_ns is a whole number of nanoseconds");
+            "bad-request: to_ns must be a whole number of nanoseconds");
   EXPECT_EQ(refused(std::string(kMaxRequest + 1, ' ')),
-            "bad-request: a request has at most 4096 bytes, this one has 4097");
+            "bad-request: the request has 4097 bytes; at most 4096 bytes are allowed");
 }
 
-TEST(Verbs, AreOfFewKinds) {
+TEST(Verbs, AreClassified) {
   int streaming = 0, changing = 0;
   for (int i = 0; i < static_cast<int>(Verb::count); ++i) {
     streaming += streams(static_cast<Verb>(i)) ? 1 : 0;
@@ -179,7 +182,7 @@ TEST(Verbs, AreOfFewKinds) {
   EXPECT_EQ(changing, 4);
 }
 
-TEST(Replies, AreWrittenLikeThis) {
+TEST(Replies, AreFormatted) {
   EXPECT_EQ(done_line(), R"({"v":1,"ok":true})");
   EXPECT_EQ(refusal_line({Code::not_master, "no \"master\""}),
             R"({"v":1,"ok":false,"error":"no \"master\"","code":"not-master"})");
@@ -196,7 +199,7 @@ TEST(Replies, AreWrittenLikeThis) {
             R"({"v":1,"ok":true,"findings":[{"level":"problem","what":"a","cure":"b"}]})");
 }
 
-TEST(Replies, ComeBack) {
+TEST(Replies, RoundTrip) {
   const auto reply = [](const std::string& line) { return *parse_reply(line); };
   EXPECT_EQ(now_of(reply(now_line({3, 1, 5, "leads"}))), (Now{3, 1, 5, "leads"}));
   EXPECT_EQ(event_of(reply(event_line({"a", -3, "b"}))), (Event{"a", -3, "b"}));
@@ -207,15 +210,15 @@ TEST(Replies, ComeBack) {
   EXPECT_FALSE(reply(done_line()).refusal);
 }
 
-// A newer daemon may refuse for reasons that are not known here.
-TEST(Replies, OfANewerDaemonAreUnderstood) {
+// A newer daemon may refuse with an unknown code.
+TEST(Replies, OfANewerDaemonAreParsed) {
   const auto reply = parse_reply(R"({"v":1,"ok":false,"error":"too warm","code":"heat","x":1})");
   ASSERT_TRUE(reply);
   EXPECT_EQ(reply->refusal, (Refusal{Code::unavailable, "too warm"}));
   EXPECT_EQ(reply->unknown_code, "heat");
 }
 
-TEST(Replies, ThatMakeNoSenseAreRefused) {
+TEST(Replies, AreRefusedIfInvalid) {
   EXPECT_FALSE(parse_reply("x"));
   EXPECT_FALSE(parse_reply("[]"));
   EXPECT_FALSE(parse_reply(R"({"ok":true})"));

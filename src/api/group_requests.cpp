@@ -17,7 +17,7 @@ constexpr auto kStates =
                                      "no-majority", "job-done", "withdrawn"});
 static_assert(kStates.size() == std::to_underlying(LeadershipUpdate::State::count));
 
-constexpr std::int64_t kLongestStay = 365LL * 24 * 3600 * 1'000'000'000;
+constexpr std::int64_t kMaxStay = 365LL * 24 * 3600 * 1'000'000'000;
 
 std::unexpected<Refusal> refuse(std::string message) {
   return std::unexpected(Refusal{.code = Code::bad_request, .message = std::move(message)});
@@ -86,38 +86,38 @@ Result<void, Refusal> read_group_request(const Json& json, Request& request) {
   if (takes("id")) {
     const auto id = json.whole_at("id");
     if (!id)
-      return refuse(fmt::format(R"({} takes "id", a whole number of the client's choice)", verb));
+      return refuse(fmt::format(R"({} needs "id", a whole number chosen by the client)", verb));
     request.id = *id;
   }
   if (takes("group")) {
     const auto group = json.text_at("group");
-    if (!group) return refuse(fmt::format(R"({} takes "group", its name)", verb));
+    if (!group) return refuse(fmt::format(R"({} needs "group", the name of the group)", verb));
     request.name = *group;
   }
   if (takes("capacity")) {
     const auto capacity = json.whole_at("capacity");
     if (!capacity || *capacity < 0)
-      return refuse(fmt::format(R"({} takes "capacity", a whole number not below 0)", verb));
+      return refuse(fmt::format(R"({} needs "capacity", a whole number of at least 0)", verb));
     request.capacity = *capacity;
   }
   for (const auto& [key, into] :
        {std::pair{"criterion", &request.criterion}, std::pair{"algorithm", &request.algorithm}}) {
     if (!takes(key)) continue;
     const auto text = json.text_at(key);
-    if (!text) return refuse(fmt::format(R"({} takes "{}", a word)", verb, key));
+    if (!text) return refuse(fmt::format(R"({} needs "{}", a string)", verb, key));
     *into = *text;
   }
   if (takes("min_stay_ns")) {
     const auto stay = json.whole_at("min_stay_ns");
-    if (!stay || *stay < 0 || *stay > kLongestStay)
+    if (!stay || *stay < 0 || *stay > kMaxStay)
       return refuse(fmt::format(
-          R"({} takes "min_stay_ns", a whole number of nanoseconds up to one year)", verb));
+          R"({} needs "min_stay_ns", a whole number of nanoseconds, at most one year)", verb));
     request.min_stay_ns = *stay;
   }
   for (const char* key : {"once", "job_done"}) {
     if (!takes(key) || !json.has(key)) continue;
     const auto flag = json.flag_at(key);
-    if (!flag) return refuse(fmt::format(R"({0} takes "{1}":true or "{1}":false)", verb, key));
+    if (!flag) return refuse(fmt::format(R"("{1}" of {0} must be true or false)", verb, key));
     request.once = *flag;
   }
   return {};
@@ -143,25 +143,25 @@ std::string_view name_of(LeadershipUpdate::State state) {
   return kStates[std::to_underlying(state)];
 }
 
-std::string election_line(const LeadershipUpdate& news) {
+std::string election_line(const LeadershipUpdate& update) {
   using State = LeadershipUpdate::State;
-  Json json = Json::object().add("id", news.id).add("state", name_of(news.state));
-  if (news.state == State::leads || news.state == State::follows)
-    json.add("term", fmt::format("{}", news.term));
-  if (news.state == State::leads || news.state == State::extended || news.state == State::stop)
-    json.add("until_ns", news.until_ns);
-  if (news.state == State::follows || news.state == State::job_done)
-    json.add("leader", news.leader);
+  Json json = Json::object().add("id", update.id).add("state", name_of(update.state));
+  if (update.state == State::leads || update.state == State::follows)
+    json.add("term", fmt::format("{}", update.term));
+  if (update.state == State::leads || update.state == State::extended ||
+      update.state == State::stop)
+    json.add("until_ns", update.until_ns);
+  if (update.state == State::follows || update.state == State::job_done)
+    json.add("leader", update.leader);
   return head().add("election", json).line();
 }
 
 Result<LeadershipUpdate> election_of(const Reply& reply) {
   const auto json = reply.body.at("election");
-  if (!json) return std::unexpected("there is no election in tempod's answer");
+  if (!json) return std::unexpected("tempod's reply has no election");
   const auto id = json->whole_at("id");
   const auto* const state = std::ranges::find(kStates, json->text_at("state").value_or(""));
-  if (!id || state == kStates.end())
-    return std::unexpected("there is no election that can be understood in tempod's answer");
+  if (!id || state == kStates.end()) return std::unexpected("tempod's reply has no valid election");
   return LeadershipUpdate{.id = *id,
                           .state = static_cast<LeadershipUpdate::State>(state - kStates.begin()),
                           .term = number_in(*json, "term"),
@@ -181,8 +181,7 @@ std::string group_line(const GroupView& group) {
 
 Result<std::vector<GroupView>> groups_of(const Reply& reply) {
   const auto list = reply.body.at("groups");
-  if (!list || !list->is_array())
-    return std::unexpected("there is no list of groups in tempod's answer");
+  if (!list || !list->is_array()) return std::unexpected("tempod's reply has no list of groups");
   std::vector<GroupView> groups;
   for (const Json& element : list->elements()) groups.push_back(view_in(element));
   return groups;
@@ -190,7 +189,7 @@ Result<std::vector<GroupView>> groups_of(const Reply& reply) {
 
 Result<GroupView> group_of(const Reply& reply) {
   const auto json = reply.body.at("group");
-  if (!json) return std::unexpected("there is no group in tempod's answer");
+  if (!json) return std::unexpected("tempod's reply has no group");
   return view_in(*json);
 }
 

@@ -1,4 +1,4 @@
-// What programs and tempod say to each other of groups: the part of protocol.h that is about them.
+// The part of the control protocol (control_protocol.h) that is about groups.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,18 @@
 
 namespace tempo::ipc {
 
-// What becomes of a candidate.
+// A change in the state of a candidate.
 struct LeadershipUpdate {
   enum class State : std::uint8_t {
     stands,       // it is a candidate
-    leads,        // in this term, until `until_ns`
-    extended,     // until a later time
-    stop,         // acting, and say `stopped`
-    lost,         // it leads no more
-    follows,      // `leader` does; empty: nobody is known to
-    no_majority,  // too few answer for anybody to lead
-    job_done,     // by `leader`; the candidate stands no more
-    withdrawn,    // as it wished
+    leads,        // in `term`, until `until_ns`
+    extended,     // the lease ends at a later `until_ns`
+    stop,         // it must stop leading and send `stopped`
+    lost,         // it does not lead any more
+    follows,      // `leader` leads; empty: no leader known
+    no_majority,  // too few machines answer; no machine can lead
+    job_done,     // `leader` has done the job; the candidacy is over
+    withdrawn,    // after `withdraw`
     count
   };
 
@@ -36,10 +36,10 @@ struct LeadershipUpdate {
   bool operator==(const LeadershipUpdate&) const = default;
 };
 std::string_view name_of(LeadershipUpdate::State state);
-std::string election_line(const LeadershipUpdate& news);
+std::string election_line(const LeadershipUpdate& update);
 Result<LeadershipUpdate> election_of(const Reply& reply);
 
-// A group as it is known on one host.
+// A group as known on this host.
 struct GroupView {
   struct Candidate {
     std::string host;
@@ -49,24 +49,25 @@ struct GroupView {
     bool operator==(const Candidate&) const = default;
   };
   std::string name{};
-  std::string leader{};  // empty: none is known
+  std::string leader{};  // name of the leader; empty: none known
   std::uint64_t term = 0;
   bool here = false;  // this host leads
   std::string criterion{};
   std::string algorithm{};
-  std::string held{};   // the algorithm that decided the last election; empty: what was known did
-  std::string state{};  // of this host's part: watch, follow, elect, stand-by, ask, lead ...
+  std::string held{};   // algorithm that decided last; empty: decided without an election
+  std::string state{};  // of this host in the group: watch, follow, elect, stand-by, ask, lead ...
   std::vector<Candidate> candidates{};
 
   bool operator==(const GroupView&) const = default;
 };
 std::string groups_line(const std::vector<GroupView>& groups);
-std::string group_line(const GroupView& group);  // of watch-group
+std::string group_line(const GroupView& group);  // watch-group
 Result<std::vector<GroupView>> groups_of(const Reply& reply);
 Result<GroupView> group_of(const Reply& reply);
 
-// For parse_request and request_line.
-std::vector<std::string_view> group_members(Verb verb);  // empty: the verb is not about groups
+// Used by parse_request and request_line.
+// JSON members of a request; empty: the verb is not about groups.
+std::vector<std::string_view> group_members(Verb verb);
 Result<void, Refusal> read_group_request(const Json& json, Request& request);
 void write_group_request(const Request& request, Json& json);
 

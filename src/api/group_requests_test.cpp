@@ -1,4 +1,4 @@
-// The lines about groups of doc/reference/control-protocol.md, and what is refused.
+// The lines about groups of doc/reference/control-protocol.md, and the refusals.
 #include "api/group_requests.h"
 
 #include <gmock/gmock.h>
@@ -31,7 +31,7 @@ std::string without(std::string_view key) {
   return refused(less.line());
 }
 
-TEST(GroupRequests, AreUnderstood) {
+TEST(GroupRequests, AreParsed) {
   const auto elect = parse_request(kElect);
   ASSERT_TRUE(elect);
   EXPECT_EQ(elect->verb, Verb::elect);
@@ -50,7 +50,7 @@ TEST(GroupRequests, AreUnderstood) {
   EXPECT_EQ(parse_request(R"({"v":1,"do":"groups"})")->verb, Verb::groups);
 }
 
-TEST(GroupRequests, AreReadAsWritten) {
+TEST(GroupRequests, RoundTrip) {
   for (const char* line : {kElect, R"({"v":1,"do":"offer","id":3,"capacity":8})",
                            R"({"v":1,"do":"withdraw","id":3,"job_done":true})",
                            R"({"v":1,"do":"watch-group","group":"web"})"}) {
@@ -60,34 +60,34 @@ TEST(GroupRequests, AreReadAsWritten) {
   }
 }
 
-TEST(GroupRequests, ThatLackSomethingAreRefused) {
-  EXPECT_EQ(without(""), "") << "all there";
-  EXPECT_THAT(without("id"), HasSubstr("elect takes \"id\""));
-  EXPECT_THAT(without("group"), HasSubstr("elect takes \"group\""));
-  EXPECT_THAT(without("capacity"), HasSubstr("not below 0"));
-  EXPECT_THAT(without("criterion"), HasSubstr("elect takes \"criterion\""));
-  EXPECT_THAT(without("algorithm"), HasSubstr("elect takes \"algorithm\""));
-  EXPECT_THAT(without("min_stay_ns"), HasSubstr("up to one year"));
-  EXPECT_THAT(refused(R"({"v":1,"do":"offer","id":3,"capacity":-1})"), HasSubstr("not below 0"));
+TEST(GroupRequests, AreRefusedIfIncomplete) {
+  EXPECT_EQ(without(""), "") << "complete";
+  EXPECT_THAT(without("id"), HasSubstr("elect needs \"id\""));
+  EXPECT_THAT(without("group"), HasSubstr("elect needs \"group\""));
+  EXPECT_THAT(without("capacity"), HasSubstr("at least 0"));
+  EXPECT_THAT(without("criterion"), HasSubstr("elect needs \"criterion\""));
+  EXPECT_THAT(without("algorithm"), HasSubstr("elect needs \"algorithm\""));
+  EXPECT_THAT(without("min_stay_ns"), HasSubstr("at most one year"));
+  EXPECT_THAT(refused(R"({"v":1,"do":"offer","id":3,"capacity":-1})"), HasSubstr("at least 0"));
   EXPECT_THAT(refused(R"({"v":1,"do":"stopped","id":3,"group":"x"})"),
-              HasSubstr("takes no 'group'"));
+              HasSubstr("has no member 'group'"));
   EXPECT_THAT(refused(R"({"v":1,"do":"withdraw","id":3,"job_done":1})"),
-              HasSubstr(R"("job_done":true)"));
+              HasSubstr(R"("job_done" of withdraw)"));
 }
 
-TEST(GroupReplies, AreWrittenLikeThisAndComeBack) {
+TEST(GroupReplies, AreFormattedAndParsed) {
   using State = LeadershipUpdate::State;
   EXPECT_EQ(election_line({.id = 3, .state = State::leads, .term = 77, .until_ns = 5}),
             R"({"v":1,"ok":true,"election":{"id":3,"state":"leads","term":"77","until_ns":5}})");
   EXPECT_EQ(election_line({.id = 3, .state = State::job_done, .leader = "host1"}),
             R"({"v":1,"ok":true,"election":{"id":3,"state":"job-done","leader":"host1"}})");
-  for (const LeadershipUpdate& news :
+  for (const LeadershipUpdate& update :
        {LeadershipUpdate{.id = 1},
         LeadershipUpdate{.id = 2, .state = State::leads, .term = 1, .until_ns = 2},
         LeadershipUpdate{.id = 2, .state = State::stop, .until_ns = 2},
         LeadershipUpdate{.id = 2, .state = State::follows, .term = 9, .leader = "x"},
         LeadershipUpdate{.id = 2, .state = State::no_majority}})
-    EXPECT_EQ(election_of(*parse_reply(election_line(news))).value(), news);
+    EXPECT_EQ(election_of(*parse_reply(election_line(update))).value(), update);
   const GroupView view{.name = "web",
                        .leader = "host1",
                        .term = 1099528404993,

@@ -1,4 +1,4 @@
-// A snapshot for Prometheus: text exposition format 0.0.4.
+// A snapshot as Prometheus metrics: text exposition format 0.0.4.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -13,35 +13,35 @@ namespace tempo::obs {
 namespace {
 
 constexpr std::array<MetricHelp, 29> kMetrics{{
-    {"tempo_info", "gauge", "1; version, name, id, cluster, profile and clock as labels"},
-    {"tempo_uptime_seconds", "gauge", "since tempod started"},
-    {"tempo_status", "gauge", "1 for the status that holds, 0 for the others"},
-    {"tempo_offset_seconds", "gauge", "our clock minus network time, by the last estimate"},
-    {"tempo_bound_seconds", "gauge", "the clock is off by less; absent without network time"},
-    {"tempo_rate_ppm", "gauge", "rate of our clock over the raw one"},
-    {"tempo_scale", "gauge", "number of the time scale; a new one may be stepped to"},
-    {"tempo_exchanges_total", "counter", "exchanges of time stamps with the reference"},
+    {"tempo_info", "gauge", "always 1; labels: version, name, id, cluster, profile, clock"},
+    {"tempo_uptime_seconds", "gauge", "time since the start of tempod"},
+    {"tempo_status", "gauge", "1 for the current status, 0 for the others"},
+    {"tempo_offset_seconds", "gauge", "this clock minus network time, by the last estimate"},
+    {"tempo_bound_seconds", "gauge", "largest error of the clock; absent without network time"},
+    {"tempo_rate_ppm", "gauge", "rate of this clock over the raw clock"},
+    {"tempo_scale", "gauge", "number of the time scale; clocks may step to a new one"},
+    {"tempo_exchanges_total", "counter", "timestamp exchanges with the reference"},
     {"tempo_may_lead", "gauge", "1 if this machine may become master"},
     {"tempo_authenticated", "gauge", "1 if a key is in use"},
-    {"tempo_keys", "gauge", "valid keys"},
-    {"tempo_warnings", "gauge", "warnings that tempo status shows"},
-    {"tempo_members", "gauge", "machines known here, this one counted"},
-    {"tempo_datagrams_total", "counter", "datagrams by what became of them"},
-    {"tempo_network_state", "gauge", "1; the election's state as a label"},
-    {"tempo_network_master", "gauge", "1 if this machine is master there"},
-    {"tempo_network_epoch", "gauge", "round of the mastership that is obeyed"},
-    {"tempo_network_listed", "gauge", "followers on this master's list"},
-    {"tempo_network_hops", "gauge", "networks between here and the source of time"},
-    {"tempo_network_kernel_stamps", "gauge", "1 if the kernel stamps datagrams there"},
-    {"tempo_network_hardware_stamps", "gauge", "1 if the card there stamps them itself"},
-    {"tempo_member_heard_seconds", "gauge", "since a member was last heard"},
-    {"tempo_member_faulty", "gauge", "1 if its clock is not averaged"},
-    {"tempo_member_offset_seconds", "gauge", "its clock minus network time"},
-    {"tempo_member_rate_ppm", "gauge", "rate of its raw clock against the master's"},
-    {"tempo_member_sigma_seconds", "gauge", "scatter of its measurements"},
-    {"tempo_member_bound_seconds", "gauge", "its clock is off by less"},
-    {"tempo_earliest_seconds", "gauge", "network time is not before it"},
-    {"tempo_latest_seconds", "gauge", "network time is not after it"},
+    {"tempo_keys", "gauge", "number of valid keys"},
+    {"tempo_warnings", "gauge", "number of warnings in tempo status"},
+    {"tempo_members", "gauge", "number of known machines, including this one"},
+    {"tempo_datagrams_total", "counter", "datagrams by outcome"},
+    {"tempo_network_state", "gauge", "always 1; label: state of the election"},
+    {"tempo_network_master", "gauge", "1 if this machine is master of the network"},
+    {"tempo_network_epoch", "gauge", "round of the current epoch"},
+    {"tempo_network_listed", "gauge", "on a master: number of followers on its list"},
+    {"tempo_network_hops", "gauge", "networks between this host and the source of time"},
+    {"tempo_network_kernel_stamps", "gauge", "1 if the kernel timestamps datagrams"},
+    {"tempo_network_hardware_stamps", "gauge", "1 if the network card timestamps datagrams"},
+    {"tempo_member_heard_seconds", "gauge", "time since the last datagram of the member"},
+    {"tempo_member_faulty", "gauge", "1 if the master excludes its clock from the average"},
+    {"tempo_member_offset_seconds", "gauge", "clock of the member minus network time"},
+    {"tempo_member_rate_ppm", "gauge", "rate of the member's raw clock against the master's"},
+    {"tempo_member_sigma_seconds", "gauge", "scatter of the member's measurements"},
+    {"tempo_member_bound_seconds", "gauge", "largest error of the member's clock"},
+    {"tempo_earliest_seconds", "gauge", "network time is not before this"},
+    {"tempo_latest_seconds", "gauge", "network time is not after this"},
 }};
 
 std::string label_text(std::string_view value) {
@@ -66,7 +66,7 @@ std::string number(double value) {
   return fmt::format("{}", value);
 }
 
-// One family: its two comment lines, then its samples.
+// One metric family: two comment lines, then its samples.
 class Family {
  public:
   Family(std::string& out, std::string_view name) : out_(out), name_(name) {
@@ -89,7 +89,7 @@ class Family {
   std::string head_;
 };
 
-// Exact: a double has no room for nanoseconds since 1970.
+// Exact: a double cannot hold nanoseconds since 1970.
 std::string seconds_text(std::int64_t ns) {
   const bool negative = ns < 0;
   const std::uint64_t size =
@@ -126,7 +126,7 @@ void clock_metrics(std::string& out, const Snapshot& s) {
     datagrams.sample(label("outcome", outcome), fmt::format("{}", count));
 }
 
-// One family after the other, as the format wants it, over all networks or members.
+// The format requires all samples of a family together: one family over all networks or members.
 template <class Views, class Sample>
 void each(std::string& out, std::string_view name, const Views& views, const Sample& sample) {
   Family family(out, name);

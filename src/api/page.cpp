@@ -32,7 +32,7 @@ void store(Page::Copy& copy, const Words& words) {
 
 }  // namespace
 
-// The copy that readers do not use may be half written; the next writing sends them to it at once.
+// The copy that readers do not use may be half written, and the next write sends readers to it.
 void take_over(Page& page) {
   const std::uint64_t sequence = page.sequence.load(std::memory_order_acquire);
   const bool even = (sequence & 1) == 0;

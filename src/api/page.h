@@ -1,14 +1,13 @@
-// The page with the time in shared memory: one writer, readers that retry.
+// The time page in shared memory: one writer, readers that retry.
 //
-// The writer always writes and waits for nobody; a reader looks whether its reading overlapped a
-// writing and then starts again (the optimistic readers of Spirakis & Tampakas). There are two
-// copies, written in turn, and the sequence number says which one is at rest: so a reader never
-// waits for a writer that was stopped or killed in the middle, and starts again only when a whole
-// writing has passed. The daemon writes a few times a second, so no random wait between attempts
-// is needed for a reader to come through.
+// The writer never waits. A reader that finds that a write overlapped its reading starts again (the
+// optimistic readers of Spirakis & Tampakas). Two copies are written in turn, and the sequence
+// number says which one is at rest: a reader never waits for a writer that was stopped or killed in
+// the middle, and starts again only after a complete write. The daemon writes a few times a second,
+// so readers need no random wait between attempts.
 //
-// Every word is atomic, stored with release and loaded with acquire: whoever sees a word of a
-// newer writing also sees that writing's sequence number. No fence, no system call.
+// Every word is atomic, stored with release and loaded with acquire: a reader that sees a word of a
+// newer write also sees the sequence number of that write. No fence, no system call.
 #pragma once
 
 #include <array>
@@ -23,14 +22,14 @@
 namespace tempo::page {
 
 inline constexpr std::uint64_t kMagic = 0x6567617020656d69;  // "ime page"
-inline constexpr std::uint32_t kVersion = 1;                 // of all that follows
+inline constexpr std::uint32_t kVersion = 1;                 // of the layout below
 using BootId = std::array<std::uint8_t, 16>;
 
 struct Header {
   std::uint64_t magic = kMagic;
   std::uint32_t version = kVersion;
-  std::uint32_t size = 0;  // of the whole page
-  BootId boot_id{};        // raw time begins anew with every boot
+  std::uint32_t size = 0;  // of the whole page, in bytes
+  BootId boot_id{};        // raw time restarts with every boot
 };
 
 struct Page {
@@ -45,19 +44,19 @@ struct Page {
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
-// By one thread of one process at a time. A new writer takes over first: the one before it may have
-// been killed in the middle.
+// For one thread of one process at a time. A new writer calls `take_over` first: the previous one
+// may have been killed in the middle of a write.
 void take_over(Page& page);
 void write(Page& page, const Content& content);
 
 struct Loaded {
-  std::uint64_t sequence = 0;  // two with the same number are the same
+  std::uint64_t sequence = 0;  // equal numbers: equal content
   Content content{};
 };
-// Nothing only when so many writings passed meanwhile that no daemon can be behind them.
+// Returns nullopt only if more writes happened meanwhile than a daemon can make.
 inline std::optional<Loaded> load(const Page& page);
 
-// --- inline with what it calls: this is what a reading costs ---
+// --- inline, for the speed of a reading ---
 
 inline Page::Words words_of(const Page::Copy& copy) {
   Page::Words words;

@@ -4,7 +4,7 @@ namespace tempo::page {
 namespace {
 
 constexpr double kMaxRate = 0.5;
-constexpr Nanos kFarthest = 24h * 365 * 250;  // from 1970, that a hand may show
+constexpr Nanos kFarthest = 24h * 365 * 250;  // from 1970; farthest value of a line
 
 bool sane(const Hand& hand) {
   const Nanos shows = hand.shows.time_since_epoch();

@@ -1,14 +1,13 @@
-// What the page with the time says, and how a reader carries it on.
+// The content of the time page, and how a reader extrapolates it.
 //
 // Network time, and the earliest and latest it can be, are three lines over CLOCK_MONOTONIC_RAW.
-// The daemon writes them anew at least once a second; a reader carries them on to the instant at
-// which it reads, so the bound widens with the page's age by the reader's own arithmetic. A page
-// older than `fresh` was not renewed by a living daemon: from then on it is holdover, and the bound
-// widens by `held_wander` for the whole age. Older than `lasts` it says nothing any more. The raw
-// clock stands still while the machine sleeps and the network's time does not: a page from before a
-// sleep says nothing either.
+// The daemon writes them at least once a second. A reader extrapolates them to the time of the
+// reading, so the bound widens with the age of the page. If the page is older than `fresh`, the
+// daemon did not renew it: the page is in holdover, and the bound widens by `held_wander` for the
+// whole age. If it is older than `lasts`, the time is unsynchronized. The raw clock stops while the
+// machine is suspended and network time does not: after a suspend the time is unsynchronized too.
 //
-// Pure: no clock is read here.
+// Pure: nothing here reads a clock.
 #pragma once
 
 #include <cstdint>
@@ -19,26 +18,26 @@ namespace tempo::page {
 
 enum class Status : std::uint8_t { unsynchronized, holdover, synchronized, leads };
 
-// A line: what is shown when the page is written, and how much faster than raw time it runs.
+// A line: its value when the page is written, and how much faster than raw time it runs.
 struct Hand {
   WallTime shows{};
-  double rate = 0;
+  double rate = 0;  // a fraction: 1e-6 is 1 ppm
 };
 
 struct Content {
-  Instant raw{};  // when it was written
-  Nanos boot{0};  // CLOCK_BOOTTIME then, which runs on while the machine sleeps
-  Nanos real{0};  // CLOCK_REALTIME then: so does this one, but it may be set
-  Hand time{};    // the clock that the daemon steers
+  Instant raw{};  // CLOCK_MONOTONIC_RAW at the time of writing
+  Nanos boot{0};  // CLOCK_BOOTTIME then; it also runs while the machine is suspended
+  Nanos real{0};  // CLOCK_REALTIME then; so does this one, but it can be set
+  Hand time{};    // the steered clock
   Hand earliest{};
   Hand latest{};
-  double held_wander = 0;
-  Nanos fresh{0};
-  Nanos lasts{0};
+  double held_wander = 0;  // widening of the bound in holdover, a fraction of the age
+  Nanos fresh{0};          // age up to which `status` holds
+  Nanos lasts{0};          // age up to which the page is valid
   Status status = Status::unsynchronized;
 };
 
-// Clocks of this host, read one right after the other.
+// The clocks of this host, read in immediate succession.
 struct Moment {
   Instant raw{};
   Nanos boot{0};
@@ -52,30 +51,33 @@ struct Reading {
   Status status = Status::unsynchronized;
 };
 
-// Whether a daemon can have written it; what is not sane is not carried on.
+// Whether a daemon can have written it; `carry` requires it.
 bool sane(const Content& content);
 
-// Sane content, carried on to `raw`, if the machine has not slept meanwhile. Inline with what it
-// calls: this is what a reading costs.
+// Extrapolates sane content to `raw`, if the machine was not suspended meanwhile. Inline, for the
+// speed of a reading.
 inline Reading carry(const Content& content, Instant raw);
 
-// Whether it slept; and, from a clock that is cheaper to read, whether that needs to be asked.
+// Whether the machine was suspended; and a cheaper first check, with a coarse clock, that also
+// returns true when that clock was set.
 inline bool slept(const Content& content, Instant raw, Nanos boot);
 inline bool perhaps_slept(const Content& content, Instant raw, Nanos coarse_real);
 
-// Whatever the content is, also nonsense: nothing overflows, and what cannot be is unsynchronized.
+// Reads any content, even corrupt: nothing overflows, and impossible content is unsynchronized.
 Reading read(const Content& content, const Moment& moment);
 
-// The same, said by nobody any more: a daemon that stops leaves this behind.
+// The same content in holdover: a daemon that stops leaves this page.
 Content orphaned(Content content);
 
 // --- the arithmetic ---
 
-inline constexpr Nanos kLongest = 24h * 365;  // that a page may last
-inline constexpr Nanos kJump = 20ms;          // between two clocks; a coarse one is 10 ms behind
-inline constexpr double kMaxSlew = 2e-3;      // of a clock over RAW: frequency, adjtime(), tick
+inline constexpr Nanos kLongest = 24h * 365;  // longest age of a page
+inline constexpr Nanos kJump =
+    20ms;  // tolerance between two clocks; a coarse one is up to 10 ms behind
+inline constexpr double kMaxSlew =
+    2e-3;  // of a clock over the raw clock: frequency, adjtime(), tick
 
-// Towards zero; the callers that need a side take a nanosecond more.
+// Rounds towards zero; callers that need a bound add a nanosecond.
 inline Nanos gained(Nanos age, double rate) {
   return Nanos{static_cast<std::int64_t>(static_cast<double>(age.count()) * rate)};
 }
@@ -84,10 +86,10 @@ inline WallTime carried(const Hand& hand, Nanos age) {
   return hand.shows + age + gained(age, hand.rate);
 }
 
-// Whether a clock has gone further than raw time, or less far, than any slew explains.
-inline bool jumped(Nanos went, Nanos age) {
+// Whether a clock differs from raw time by more than any slew explains.
+inline bool jumped(Nanos advance, Nanos age) {
   const Nanos slewed = kJump + gained(age, kMaxSlew);
-  return went - age > slewed || went - age < -slewed;
+  return advance - age > slewed || advance - age < -slewed;
 }
 
 inline bool slept(const Content& content, Instant raw, Nanos boot) {
@@ -100,15 +102,15 @@ inline bool perhaps_slept(const Content& content, Instant raw, Nanos coarse_real
 
 inline Reading carry(const Content& content, Instant raw) {
   const Nanos age = raw - content.raw;
-  // A page from the future is one of another boot: raw time does not run backwards.
+  // A page from the future is from another boot: raw time does not go back.
   if (age < 0ns || age > kLongest) return {};
   const WallTime time = carried(content.time, age);
   if (content.status == Status::unsynchronized || age > content.lasts) return {.time = time};
   const bool held = age > content.fresh;
-  // A nanosecond for each of the fractions cut off.
-  const Nanos doubt = held ? 2ns + gained(age, content.held_wander) : 1ns;
-  const WallTime earliest = carried(content.earliest, age) - doubt;
-  const WallTime latest = carried(content.latest, age) + doubt;
+  // One nanosecond for each truncated fraction.
+  const Nanos margin = held ? 2ns + gained(age, content.held_wander) : 1ns;
+  const WallTime earliest = carried(content.earliest, age) - margin;
+  const WallTime latest = carried(content.latest, age) + margin;
   if (earliest > latest) return {.time = time};
   return {.time = time < earliest ? earliest : (time > latest ? latest : time),
           .earliest = earliest,

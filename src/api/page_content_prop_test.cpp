@@ -1,4 +1,4 @@
-// What holds of every page a daemon may write and every age at which it may be read.
+// Properties of every page that a daemon may write, at every age of a reading.
 #include <cmath>
 #include <cstdint>
 
@@ -36,7 +36,8 @@ Moment after(const Content& content, Nanos age) {
   return {.raw = content.raw + age, .boot = content.boot + age, .real = 0ns};
 }
 
-// The older a page, the less it claims, the wider its bound; what it says is in order.
+// With the age of a page its status never improves and its bound never narrows; the three values
+// are in order.
 RC_GTEST_PROP(PageContentProp, NeverGetsBetterWithAge, ()) {
   const Content content = any_page();
   const Nanos age = up_to(48h);
@@ -49,8 +50,8 @@ RC_GTEST_PROP(PageContentProp, NeverGetsBetterWithAge, ()) {
   RC_ASSERT(second.latest - second.earliest >= first.latest - first.earliest - 2ns);
 }
 
-// A network time that starts inside the bound and runs at any rate between the two hands' stays
-// inside it, however long; in holdover, also if the rate is off by the wander.
+// Network time that starts inside the bound and runs at any rate between those of its two ends
+// stays inside it at any age; in holdover also if the rate differs by the wander.
 RC_GTEST_PROP(PageContentProp, HoldsWhatIsPromised, ()) {
   Content content = any_page();
   content.status = Status::synchronized;
@@ -64,7 +65,7 @@ RC_GTEST_PROP(PageContentProp, HoldsWhatIsPromised, ()) {
       (static_cast<long double>(content.latest.rate) - content.earliest.rate) * part;
   const long double off =
       held ? static_cast<long double>(content.held_wander) * (2 * part - 1) : 0.0L;
-  // Beyond the earliest at the writing, so that a long double keeps the nanoseconds.
+  // Relative to the earliest at the time of writing, so that a long double keeps the nanoseconds.
   const long double truth =
       width * part + static_cast<long double>(age.count()) * (1 + between + off);
   const Reading reading = read(content, after(content, age));

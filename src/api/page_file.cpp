@@ -17,9 +17,9 @@
 namespace tempo::page {
 namespace {
 
-constexpr mode_t kEverybodyReads = 0644;
-constexpr Nanos kLookEvery = 1s;
-constexpr Nanos kClose = 100us;
+constexpr mode_t kMode = 0644;  // readable by all users
+constexpr Nanos kReopenInterval = 1s;
+constexpr Nanos kMaxReadTime = 100us;  // of three clocks in succession
 constexpr int kMaxAttempts = 8;
 
 class File {
@@ -43,7 +43,7 @@ Nanos read_clock(clockid_t clock) {
   return std::chrono::seconds{time.tv_sec} + Nanos{time.tv_nsec};
 }
 
-// All zero where the kernel does not tell: then every boot looks the same.
+// All zero if the kernel does not provide it: then all boots look the same.
 BootId boot_id() {
   BootId id{};
   const File file{::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)};
@@ -55,58 +55,57 @@ BootId boot_id() {
   return id;
 }
 
-enum class Fault : std::uint8_t { none, foreign, version, truncated, boot };
+enum class Fault : std::uint8_t { none, not_a_page, version, truncated, boot };
 
 Fault fault_of(int file) {
   Header header;
   if (::pread(file, &header, sizeof header, 0) != sizeof header) return Fault::truncated;
-  if (header.magic != kMagic) return Fault::foreign;
+  if (header.magic != kMagic) return Fault::not_a_page;
   if (header.version != kVersion || header.size != sizeof(Page)) return Fault::version;
-  struct stat about{};
-  if (::fstat(file, &about) != 0 || about.st_size < static_cast<off_t>(sizeof(Page)))
+  struct stat info{};
+  if (::fstat(file, &info) != 0 || info.st_size < static_cast<off_t>(sizeof(Page)))
     return Fault::truncated;
   return header.boot_id == boot_id() ? Fault::none : Fault::boot;
 }
 
-std::string message(Fault fault, const std::string& path) {
+std::string message_of(Fault fault, const std::string& path) {
   switch (fault) {
     case Fault::none:
       break;
-    case Fault::foreign:
-      return fmt::format("{} is not a page of tempod's; give the path of one", path);
+    case Fault::not_a_page:
+      return fmt::format("{} is not a time page; give the path of tempod's page", path);
     case Fault::version:
-      return fmt::format("{} is a page of another version; use the libtempo that came with tempod",
-                         path);
+      return fmt::format(
+          "{} is a time page of another version; use the libtempo that came with tempod", path);
     case Fault::truncated:
-      return fmt::format("{} is cut short; restart tempod to have it written anew", path);
+      return fmt::format("{} is truncated; restart tempod, which writes a new page", path);
     case Fault::boot:
-      return fmt::format("{} was left by an earlier boot; start tempod to have it written anew",
-                         path);
+      return fmt::format("{} is from an earlier boot; start tempod, which writes a new page", path);
   }
   return {};
 }
 
-std::string refusal(std::string_view what, const std::string& path, int error) {
-  return fmt::format("the page {} cannot be {}: {}", path, what, std::strerror(error));
+std::string system_error(std::string_view action, const std::string& path, int error) {
+  return fmt::format("cannot {} the time page {} ({}); check the directory and its permissions",
+                     action, path, std::strerror(error));
 }
 
-// A page that says nothing yet, under another name until it is whole.
+// Creates an empty page under a temporary name and renames it when it is complete.
 Result<Mapping> create(const std::string& path) {
   const std::string draft = path + ".new";
   ::unlink(draft.c_str());
-  const File file{::open(draft.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, kEverybodyReads)};
-  if (!file.open()) return std::unexpected(refusal("written", draft, errno));
-  if (::fchmod(file.descriptor(), kEverybodyReads) != 0 ||
-      ::ftruncate(file.descriptor(), sizeof(Page)) != 0)
-    return std::unexpected(refusal("written", draft, errno));
+  const File file{::open(draft.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, kMode)};
+  if (!file.open()) return std::unexpected(system_error("write", draft, errno));
+  if (::fchmod(file.descriptor(), kMode) != 0 || ::ftruncate(file.descriptor(), sizeof(Page)) != 0)
+    return std::unexpected(system_error("write", draft, errno));
   Mapping mapping(file.descriptor(), true);
-  if (mapping.none()) return std::unexpected(refusal("written", draft, errno));
+  if (mapping.empty()) return std::unexpected(system_error("write", draft, errno));
   Page* const page = new (mapping.page()) Page;
   page->header = {.size = sizeof(Page), .boot_id = boot_id()};
-  // No number that an earlier file in this place may have had: a reader may be between the two.
+  // Differs from all numbers of an earlier file: a reader may be switching between the two.
   page->sequence.store(static_cast<std::uint64_t>(read_clock(CLOCK_MONOTONIC_RAW).count()) << 1);
   if (::rename(draft.c_str(), path.c_str()) != 0)
-    return std::unexpected(refusal("written", path, errno));
+    return std::unexpected(system_error("write", path, errno));
   return mapping;
 }
 
@@ -153,7 +152,7 @@ Result<Writer> Writer::open(const std::string& path) {
     const File file{::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW)};
     if (file.open() && fault_of(file.descriptor()) == Fault::none) {
       Mapping mapping(file.descriptor(), true);
-      if (!mapping.none()) {
+      if (!mapping.empty()) {
         take_over(*mapping.page());
         return Writer(std::move(mapping));
       }
@@ -171,33 +170,33 @@ Reader::Reader(std::string path, Mapping mapping, Identity file)
     : path_(std::move(path)), mapping_(std::move(mapping)), file_(file) {}
 
 Reader::Identity Reader::identity_of(int file) {
-  struct stat about{};
-  if (::fstat(file, &about) != 0) return {};
-  return {.device = about.st_dev, .number = about.st_ino};
+  struct stat info{};
+  if (::fstat(file, &info) != 0) return {};
+  return {.device = info.st_dev, .number = info.st_ino};
 }
 
 Reader::Reader(Reader&& other) noexcept
     : path_(std::move(other.path_)),
       mapping_(std::move(other.mapping_)),
       file_(other.file_),
-      looked_(other.looked_.load(std::memory_order_relaxed)) {}
+      checked_at_(other.checked_at_.load(std::memory_order_relaxed)) {}
 
 Result<Reader> Reader::open(const std::string& path) {
   const File file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
   if (!file.open() && errno == ENOENT)
     return std::unexpected(
-        fmt::format("there is no page {}; start tempod, or give the path of its page", path));
-  if (!file.open()) return std::unexpected(refusal("read", path, errno));
+        fmt::format("no time page at {}; start tempod or give the path of its page", path));
+  if (!file.open()) return std::unexpected(system_error("read", path, errno));
   if (const Fault fault = fault_of(file.descriptor()); fault != Fault::none)
-    return std::unexpected(message(fault, path));
+    return std::unexpected(message_of(fault, path));
   Mapping mapping(file.descriptor(), false);
-  if (mapping.none()) return std::unexpected(refusal("read", path, errno));
+  if (mapping.empty()) return std::unexpected(system_error("read", path, errno));
   return Reader(path, std::move(mapping), identity_of(file.descriptor()));
 }
 
 Reading Reader::now() const {
   const std::optional<Loaded> loaded = load(*mapping_.page());
-  if (loaded && believable(*loaded)) [[likely]] {
+  if (loaded && is_sane(*loaded)) [[likely]] {
     const Nanos real = read_clock(CLOCK_REALTIME_COARSE);
     const Instant raw{read_clock(CLOCK_MONOTONIC_RAW)};
     const Reading reading = carry(loaded->content, raw);
@@ -205,37 +204,37 @@ Reading Reader::now() const {
         [[likely]]
       return reading;
   }
-  return look_closely();
+  return read_carefully();
 }
 
-// Content is looked through once for each writing.
-bool Reader::believable(const Loaded& loaded) const {
-  if (believed_.load(std::memory_order_relaxed) == loaded.sequence) [[likely]]
+// Checks the content once per write.
+bool Reader::is_sane(const Loaded& loaded) const {
+  if (sane_sequence_.load(std::memory_order_relaxed) == loaded.sequence) [[likely]]
     return true;
   if (!sane(loaded.content)) return false;
-  believed_.store(loaded.sequence, std::memory_order_relaxed);
+  sane_sequence_.store(loaded.sequence, std::memory_order_relaxed);
   return true;
 }
 
-// What seems to be worse than synchronized may be a page that has been replaced. What seems to be a
-// sleep may be the system's clock having been set, or our own pause between two clocks.
-Reading Reader::look_closely() const {
+// The quick reading was not synchronized, or a clock jumped. The page may have been replaced; the
+// jump may be a set clock, or a pause of this process between two clocks.
+Reading Reader::read_carefully() const {
   for (int attempt = 1;; ++attempt) {
     const std::optional<Loaded> loaded = load(*mapping_.page());
     const Moment moment = read_moment_closely();
     const Reading reading = loaded ? read(loaded->content, moment) : Reading{};
     if (reading.status >= Status::synchronized || attempt == kMaxAttempts) return reading;
     const bool renewed = loaded && moment.raw - loaded->content.raw <= loaded->content.fresh;
-    if (renewed || !look_again(moment.raw)) return reading;
+    if (renewed || !reopen(moment.raw)) return reading;
   }
 }
 
-// True if there is another page now. One thread looks, the others go on with what they have.
-bool Reader::look_again(Instant now) const {
-  std::int64_t looked = looked_.load(std::memory_order_acquire);
+// Returns true if a new file has replaced the page. One thread checks; the others keep their page.
+bool Reader::reopen(Instant now) const {
+  std::int64_t last = checked_at_.load(std::memory_order_acquire);
   const std::int64_t at = now.time_since_epoch().count();
-  if (at - looked < kLookEvery.count()) return false;
-  if (!looked_.compare_exchange_strong(looked, at, std::memory_order_acq_rel)) return false;
+  if (at - last < kReopenInterval.count()) return false;
+  if (!checked_at_.compare_exchange_strong(last, at, std::memory_order_acq_rel)) return false;
   const File file{::open(path_.c_str(), O_RDONLY | O_CLOEXEC)};
   if (!file.open()) return false;
   const Identity found = identity_of(file.descriptor());
@@ -249,7 +248,7 @@ bool Reader::look_again(Instant now) const {
 Moment read_moment_closely() {
   Moment moment = read_moment();
   for (int i = 0; i < kMaxAttempts; ++i) {
-    if (read_clock(CLOCK_MONOTONIC_RAW) - moment.raw.time_since_epoch() < kClose) break;
+    if (read_clock(CLOCK_MONOTONIC_RAW) - moment.raw.time_since_epoch() < kMaxReadTime) break;
     moment = read_moment();
   }
   return moment;

@@ -1,9 +1,9 @@
-// The page as a file that daemon and readers map.
+// The time page as a file that the daemon and its readers map.
 //
-// The daemon goes on with the page that an earlier life left, so that readers that have it mapped
-// see the new life too; a page of another version or boot is replaced by a new file. A reader that
-// finds its page no longer renewed looks, at most once a second, whether there is a new file in its
-// place. Whoever may write the directory is believed.
+// A new incarnation of the daemon continues the page of the previous one, so that readers with a
+// mapping see the new one too; a page of another version or boot is replaced by a new file. A
+// reader whose page is no longer renewed checks, at most once a second, whether a new file has
+// replaced it. Readers trust every process that can write the directory.
 #pragma once
 
 #include <atomic>
@@ -17,14 +17,14 @@
 
 namespace tempo::page {
 
-// Where the page of the daemon with this socket is; empty for an abstract socket, "@name".
+// Path of the page of the daemon with this socket; empty for an abstract socket, "@name".
 std::string path_for(const std::string& socket);
 
-// A piece of a file in memory.
+// A mapped page.
 class Mapping {
  public:
   Mapping() = default;
-  Mapping(int descriptor, bool writable);  // `Page` of it; none if the kernel refuses
+  Mapping(int descriptor, bool writable);  // empty if the kernel refuses
   ~Mapping();
   Mapping(Mapping&& other) noexcept;
   Mapping& operator=(Mapping&& other) noexcept;
@@ -32,8 +32,8 @@ class Mapping {
   Mapping& operator=(const Mapping&) = delete;
 
   Page* page() const { return static_cast<Page*>(memory_); }
-  bool none() const { return memory_ == nullptr; }
-  bool replace(int descriptor) const;  // what is behind the same addresses; read only
+  bool empty() const { return memory_ == nullptr; }
+  bool replace(int descriptor) const;  // maps another file at the same address, read only
 
  private:
   void* memory_ = nullptr;
@@ -43,7 +43,7 @@ class Writer {
  public:
   static Result<Writer> open(const std::string& path);
   void write(const Content& content) { page::write(*mapping_.page(), content); }
-  // Says to readers that nobody renews the page any more.
+  // Marks the page as no longer renewed.
   void orphan();
 
  private:
@@ -51,14 +51,14 @@ class Writer {
   Mapping mapping_;
 };
 
-// May be used by several threads at once.
+// Several threads may use it at once.
 class Reader {
  public:
   static Result<Reader> open(const std::string& path);
   Reading now() const;
 
   ~Reader() = default;
-  Reader(Reader&& other) noexcept;  // while nobody reads
+  Reader(Reader&& other) noexcept;  // not while another thread reads
   Reader& operator=(Reader&&) = delete;
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
@@ -71,17 +71,17 @@ class Reader {
   };
   static Identity identity_of(int file);
   Reader(std::string path, Mapping mapping, Identity file);
-  bool believable(const Loaded& loaded) const;
-  Reading look_closely() const;
-  bool look_again(Instant now) const;
+  bool is_sane(const Loaded& loaded) const;
+  Reading read_carefully() const;
+  bool reopen(Instant now) const;
 
   std::string path_;
   Mapping mapping_;
-  mutable Identity file_;                           // by whoever has moved `looked_`
-  mutable std::atomic<std::int64_t> looked_{0};     // raw, for a new file
-  mutable std::atomic<std::uint64_t> believed_{1};  // the last sequence number with sane content
+  mutable Identity file_;                            // changed by the thread that set `checked_at_`
+  mutable std::atomic<std::int64_t> checked_at_{0};  // last check for a new file, raw time
+  mutable std::atomic<std::uint64_t> sane_sequence_{1};  // last sequence number with sane content
 };
 
-Moment read_moment_closely();  // no pause between the clocks
+Moment read_moment_closely();  // repeats if the process was interrupted between the clocks
 
 }  // namespace tempo::page

@@ -1,4 +1,4 @@
-// The page as a file: what is found there, what is refused, and what a new life of the daemon does.
+// The page as a file: readers, refusals, and a new incarnation of the daemon.
 #include "api/page_file.h"
 
 #include <cstdlib>
@@ -39,7 +39,7 @@ class PageFile : public ::testing::Test {
     return reader ? "" : reader.error();
   }
   // One byte of the file changed.
-  void spoil(std::size_t at, char byte) const {
+  void corrupt(std::size_t at, char byte) const {
     std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
     file.seekp(static_cast<std::streamoff>(at));
     file.put(byte);
@@ -75,7 +75,7 @@ TEST_F(PageFile, IsReadByOthers) {
   EXPECT_EQ(std::filesystem::status(path_).permissions(), std::filesystem::perms{0644});
 }
 
-TEST_F(PageFile, GoesOnInTheNextLife) {
+TEST_F(PageFile, ContinuesInTheNextIncarnation) {
   auto first = std::make_unique<Writer>(writer());
   const Reader other = reader();
   first->write(fresh_content(WallTime{1000s}));
@@ -86,7 +86,7 @@ TEST_F(PageFile, GoesOnInTheNextLife) {
   EXPECT_GE(other.now().time, WallTime{2000s});
 }
 
-TEST_F(PageFile, IsHoldoverWhenItIsLeftAlone) {
+TEST_F(PageFile, IsInHoldoverWhenOrphaned) {
   Writer page = writer();
   const Reader other = reader();
   page.write(fresh_content(WallTime{1000s}));
@@ -94,7 +94,7 @@ TEST_F(PageFile, IsHoldoverWhenItIsLeftAlone) {
   EXPECT_EQ(other.now().status, Status::holdover);
 }
 
-// The directory was emptied, as a service manager does between stop and start.
+// A service manager empties the directory between stop and start.
 TEST_F(PageFile, IsFoundAgainInANewFile) {
   Writer page = writer();
   const Reader other = reader();
@@ -102,61 +102,61 @@ TEST_F(PageFile, IsFoundAgainInANewFile) {
   std::filesystem::remove(path_);
   Writer second = writer();
   second.write(fresh_content(WallTime{2000s}));
-  EXPECT_LT(other.now().time, WallTime{2000s});  // its own page is still good
+  EXPECT_LT(other.now().time, WallTime{2000s});  // its own page is still valid
   page.orphan();
   EXPECT_GE(other.now().time, WallTime{2000s});
 }
 
-TEST_F(PageFile, IsRefusedWhereThereIsNone) {
+TEST_F(PageFile, ReportsAMissingFile) {
   EXPECT_EQ(refusal(),
-            "there is no page " + path_.string() + "; start tempod, or give the path of its page");
+            "no time page at " + path_.string() + "; start tempod or give the path of its page");
 }
 
-TEST_F(PageFile, IsRefusedWhenItIsSomethingElse) {
+TEST_F(PageFile, RefusesAnotherFile) {
   std::ofstream(path_) << std::string(4096, 'x');
-  EXPECT_THAT(refusal(), HasSubstr("is not a page of tempod's"));
+  EXPECT_THAT(refusal(), HasSubstr("is not a time page"));
 }
 
-TEST_F(PageFile, IsRefusedWhenItIsOfAnotherVersion) {
+TEST_F(PageFile, RefusesAnotherVersion) {
   (void)writer();
-  spoil(8, 2);
+  corrupt(8, 2);
   EXPECT_THAT(refusal(), HasSubstr("another version; use the libtempo that came with tempod"));
 }
 
-TEST_F(PageFile, IsRefusedWhenItIsCutShort) {
+TEST_F(PageFile, RefusesATruncatedFile) {
   (void)writer();
   std::filesystem::resize_file(path_, sizeof(Page) - 1);
-  EXPECT_THAT(refusal(), HasSubstr("is cut short; restart tempod"));
+  EXPECT_THAT(refusal(), HasSubstr("is truncated; restart tempod"));
   std::filesystem::resize_file(path_, 7);
-  EXPECT_THAT(refusal(), HasSubstr("is cut short"));
+  EXPECT_THAT(refusal(), HasSubstr("is truncated"));
 }
 
-TEST_F(PageFile, IsRefusedWhenItIsOfAnEarlierBoot) {
+TEST_F(PageFile, RefusesAnEarlierBoot) {
   (void)writer();
   std::ifstream file(path_, std::ios::binary);
   file.seekg(16);
   const auto byte = static_cast<char>(file.get() ^ 1);
-  spoil(16, byte);
-  EXPECT_THAT(refusal(), HasSubstr("left by an earlier boot"));
+  corrupt(16, byte);
+  EXPECT_THAT(refusal(), HasSubstr("from an earlier boot"));
 }
 
-// Whatever was there, a daemon that starts has a page.
-TEST_F(PageFile, IsMadeAnewFromWhatIsOfNoUse) {
+// A daemon that starts replaces an unusable page.
+TEST_F(PageFile, ReplacesAnUnusablePage) {
   (void)writer();
   const Reader old = reader();
-  spoil(8, 2);
+  corrupt(8, 2);
   Writer page = writer();
   page.write(fresh_content(WallTime{1000s}));
   EXPECT_EQ(reader().now().status, Status::synchronized);
 }
 
-TEST_F(PageFile, CannotBeMadeWhereThereIsNoDirectory) {
+TEST_F(PageFile, NeedsItsDirectory) {
   const auto page = Writer::open(directory_ / "none" / "tempod.page");
   ASSERT_FALSE(page);
   EXPECT_THAT(page.error(), HasSubstr("No such file"));
 }
 
-TEST(PagePath, StandsBesideTheSocket) {
+TEST(PagePath, IsNextToTheSocket) {
   EXPECT_EQ(path_for("/run/tempo/tempod.sock"), "/run/tempo/tempod.page");
   EXPECT_EQ(path_for("/tmp/t/control"), "/tmp/t/control.page");
   EXPECT_EQ(path_for("@tempod"), "");

@@ -1,4 +1,4 @@
-// Readers against a writer that never rests, and against writers that died in the middle.
+// Readers against a writer without pauses, and against writers killed in the middle of a write.
 #include "api/page.h"
 
 #include <atomic>
@@ -11,7 +11,7 @@
 namespace tempo::page {
 namespace {
 
-// All words from one number: a mixture of two is seen.
+// All words are from one number, so that a mixture of two is detected.
 Content numbered(std::int64_t i) {
   const auto rate = static_cast<double>(i);
   return {.raw = Instant{Nanos{i}},
@@ -40,7 +40,7 @@ std::int64_t number_of(const Content& content) {
   return whole ? i.count() : -1;
 }
 
-TEST(Page, GivesBackWhatWasWritten) {
+TEST(Page, ReturnsTheLastWrite) {
   const auto page = std::make_unique<Page>();
   for (const std::int64_t i : {1, 2, 3, 1000}) {
     write(*page, numbered(i));
@@ -56,7 +56,7 @@ TEST(Page, ReadersSeeNoMixtureAndNeverGoBack) {
   std::atomic<bool> stop{false};
   std::atomic<int> ready{0};
   constexpr int kReaders = 2;
-  constexpr std::int64_t kWritings = 100'000;
+  constexpr std::int64_t kWrites = 100'000;
   struct Seen {
     std::int64_t mixtures = 0, backwards = 0, whole = 0, last = 0;
   };
@@ -79,7 +79,7 @@ TEST(Page, ReadersSeeNoMixtureAndNeverGoBack) {
       } while (!stop);
     });
   while (ready < kReaders) std::this_thread::yield();
-  for (std::int64_t i = 2; i <= kWritings; ++i) write(*page, numbered(i));
+  for (std::int64_t i = 2; i <= kWrites; ++i) write(*page, numbered(i));
   stop = true;
   for (std::thread& reader : readers) reader.join();
   for (const Seen& mine : seen) {
@@ -87,11 +87,11 @@ TEST(Page, ReadersSeeNoMixtureAndNeverGoBack) {
     EXPECT_EQ(mine.backwards, 0);
     EXPECT_GT(mine.whole, 0);
   }
-  EXPECT_EQ(number_of(load(*page)->content), kWritings);
+  EXPECT_EQ(number_of(load(*page)->content), kWrites);
 }
 
-// What a writer leaves behind that is killed after so many words of its writing; readers go on with
-// a whole copy, and so they do all through the next writer's first writing.
+// A writer is killed after a number of words of its write: readers use a whole copy, also during
+// the first write of the next writer.
 class Killed : public ::testing::TestWithParam<int> {};
 
 void write_words(Page::Copy& copy, const Page::Copy& from, int count) {
@@ -104,16 +104,16 @@ void write_words(Page::Copy& copy, const Page::Copy& from, int count) {
 TEST_P(Killed, WriterLeavesAWholeCopy) {
   constexpr auto kWords = static_cast<int>(Page::kWords);
   const auto page = std::make_unique<Page>();
-  const auto wanted = std::make_unique<Page>();
+  const auto intended = std::make_unique<Page>();
   write(*page, numbered(1));
-  write(*wanted, numbered(2));
-  // The steps of `write`, as far as this one came.
+  write(*intended, numbered(2));
+  // The steps of `write` up to the kill.
   const int words = GetParam();
   page->sequence = page->sequence | 1;
-  write_words(page->even, wanted->even, std::min(words, kWords));
+  write_words(page->even, intended->even, std::min(words, kWords));
   if (words > kWords) {
     ++page->sequence;
-    write_words(page->odd, wanted->odd, words - kWords);
+    write_words(page->odd, intended->odd, words - kWords);
   }
   const std::int64_t left = words > kWords ? 2 : 1;
   EXPECT_EQ(number_of(load(*page)->content), left);

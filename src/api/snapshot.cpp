@@ -9,7 +9,7 @@
 namespace tempo::obs {
 namespace {
 
-// One list of members for writing and reading: `fields(view, visit)` calls visit(name, member).
+// One list of fields for writing and reading: `fields(view, visit)` calls visit(name, member).
 
 template <class View, class Visit>
   requires std::is_same_v<std::remove_const_t<View>, NetworkView>
@@ -130,10 +130,10 @@ struct Writer {
 
 struct Reader {
   const Json& json;
-  std::string& failure;  // the first one; empty while all is well
+  std::string& error;  // the first error; empty: none
 
   void operator()(const char* name, std::string& into) const {
-    take(name, json.text_at(name), into, "a text");
+    take(name, json.text_at(name), into, "a string");
   }
   void operator()(const char* name, bool& into) const {
     take(name, json.flag_at(name), into, "true or false");
@@ -165,7 +165,7 @@ struct Reader {
     if (!list) return;
     for (const Json& element : list->elements()) {
       const auto text = element.as_text();
-      if (!text) return fail(name, "a list of texts");
+      if (!text) return fail(name, "a list of strings");
       into.push_back(*text);
     }
   }
@@ -185,7 +185,7 @@ struct Reader {
     if (!list) return;
     for (const Json& element : list->elements()) {
       if (!element.is_object()) return fail(name, "a list of objects");
-      fields(into.emplace_back(), Reader{element, failure});
+      fields(into.emplace_back(), Reader{element, error});
     }
   }
 
@@ -210,7 +210,7 @@ struct Reader {
     return list;
   }
   void fail(const char* name, const char* type) const {
-    if (failure.empty()) failure = std::string("'") + name + "' in it is not " + type;
+    if (error.empty()) error = std::string("member '") + name + "' is not " + type;
   }
 };
 
@@ -232,19 +232,19 @@ Result<Snapshot> from_json(std::string_view text) {
   TRY(json, Json::parse(text));
   if (!json.is_object()) return std::unexpected(std::string("it is not a JSON object"));
   Snapshot snapshot;
-  std::string failure;
-  fields(snapshot, Reader{json, failure});
-  if (!failure.empty()) return std::unexpected(failure);
+  std::string error;
+  fields(snapshot, Reader{json, error});
+  if (!error.empty()) return std::unexpected(error);
   return snapshot;
 }
 
 std::optional<double> Snapshot::bound_us() const {
   if (status != "synchronized" && status != "holdover" && status != "leads") return std::nullopt;
-  // Nanoseconds since 1970 do not fit into a double; their differences do.
-  const auto apart = [](std::int64_t later, std::int64_t earlier) {
+  // Nanoseconds since 1970 do not fit into a double; differences of them do.
+  const auto difference = [](std::int64_t later, std::int64_t earlier) {
     return static_cast<double>(static_cast<long double>(later) - static_cast<long double>(earlier));
   };
-  return std::max(apart(latest_ns, time_ns), apart(time_ns, earliest_ns)) / 1000;
+  return std::max(difference(latest_ns, time_ns), difference(time_ns, earliest_ns)) / 1000;
 }
 
 }  // namespace tempo::obs

@@ -1,9 +1,9 @@
-// What one daemon knows at one moment, as plain data: made by the daemon, shown by others.
+// The state of a daemon at one moment, as plain data: made by the daemon, shown by other programs.
 //
-// It travels as JSON (one object, doc/reference/control-protocol.md); `to_json` and `from_json` are
-// inverse to each other, for finite numbers and UTF-8. Members that are missing keep their defaults
-// and unknown ones are passed over, so that neighbouring versions understand each other; a wrong
-// type is refused. Everything else about showing (text, tables, metrics) is a pure function of it.
+// It is sent as JSON (one object, doc/reference/control-protocol.md). `to_json` and `from_json` are
+// inverse to each other, for finite numbers and UTF-8. Missing members keep their defaults and
+// unknown ones are ignored, so that neighbouring versions work together; a wrong type is refused.
+// Text, tables and metrics are pure functions of the snapshot.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +20,15 @@ namespace tempo::obs {
 struct NetworkView {
   std::string name;       // "eth0", "peers"
   std::string state;      // of the election: "master", "follower", ...
-  std::string master;     // its name; empty: none known
+  std::string master;     // name of the master; empty: none known
   std::string master_id;  // 16 hexadecimal digits
   std::uint64_t epoch_round = 0;
-  std::uint32_t listed = 0;  // followers on our list, if master
-  std::string heir;          // its name, if known
-  std::string root;          // name of the host whose time it is
-  std::uint32_t hops = 0;
-  bool kernel_stamps = false;
-  bool hardware_stamps = false;  // the card's
+  std::uint32_t listed = 0;      // on a master: number of followers on its list
+  std::string heir;              // name of the heir; empty: none known
+  std::string root;              // name of the host that is the source of time; empty: none known
+  std::uint32_t hops = 0;        // networks between this host and the source of time
+  bool kernel_stamps = false;    // the kernel timestamps datagrams
+  bool hardware_stamps = false;  // the network card timestamps datagrams
 
   bool operator==(const NetworkView&) const = default;
 };
@@ -37,30 +37,30 @@ struct MemberView {
   std::string name;
   std::string id;  // 16 hexadecimal digits
   std::string address;
-  std::string role;  // "master", "follower", ...; that it is this host, `self` says
-  bool self = false;
-  bool faulty = false;  // its clock is not averaged
-  double heard_ago_s = 0;
-  // Values that it reported to the master; on a follower, its own values. Absent: unknown here.
-  std::optional<double> rate_ppm;  // of its raw clock against the master's
-  std::optional<double> sigma_us;
-  std::optional<double> bound_us;
+  std::string role;        // "master", "follower", ...
+  bool self = false;       // this host
+  bool faulty = false;     // the master excludes its clock from the average
+  double heard_ago_s = 0;  // seconds since its last datagram
+  // On the master, as the member reported it; on a follower, as known there; unset: unknown.
+  std::optional<double> rate_ppm;   // of its raw clock against the master's
+  std::optional<double> sigma_us;   // scatter of its measurements
+  std::optional<double> bound_us;   // largest error of its clock
   std::optional<double> offset_us;  // of its clock against network time
 
   bool operator==(const MemberView&) const = default;
 };
 
-// A group that is known here.
+// A group as known on this host.
 struct GroupView {
   std::string name;
-  std::string leader;  // its name; empty: nobody is known to lead
-  std::string term;    // the lease's token, a number of 64 bits; "0": nobody has led yet
+  std::string leader;  // name of the leader; empty: none known
+  std::string term;    // token of the lease, a 64-bit number; "0": no leader so far
   bool here = false;   // this machine leads
-  std::string state;   // of this machine's part in it
+  std::string state;   // of this machine in the group
   std::string criterion;
   std::string algorithm;
-  std::string held;              // the algorithm that decided last; empty: what was known did
-  std::uint32_t candidates = 0;  // this machine's included
+  std::string held;              // algorithm that decided last; empty: decided without an election
+  std::uint32_t candidates = 0;  // including this machine's
 
   bool operator==(const GroupView&) const = default;
 };
@@ -74,36 +74,36 @@ struct Snapshot {
   double uptime_s = 0;
   std::string profile;
   bool authenticated = false;  // a key is in use
-  std::uint32_t keys = 0;
-  std::string clock;         // system, software, none
-  std::string status;        // unsynchronized, holdover, synchronized, leads
-  std::int64_t time_ns = 0;  // the steered clock, since 1970
+  std::uint32_t keys = 0;      // valid keys
+  std::string clock;           // system, software, none
+  std::string status;          // unsynchronized, holdover, synchronized, leads
+  std::int64_t time_ns = 0;    // the steered clock, since 1970
   std::int64_t earliest_ns = 0;
   std::int64_t latest_ns = 0;  // earliest and latest are equal extremes when unsynchronized
-  double offset_us = 0;        // our clock minus network time, by the last estimate
-  double rate_ppm = 0;         // of our clock over the raw one
-  std::uint32_t scale = 0;
+  double offset_us = 0;        // this clock minus network time, by the last estimate
+  double rate_ppm = 0;         // of this clock over the raw clock
+  std::uint32_t scale = 0;     // number of the time scale
   std::uint64_t exchanges = 0;
-  std::string reference;  // whom the clock follows; empty: nobody
+  std::string reference;  // name of the host that the clock follows; empty: none
   bool may_lead = true;
-  std::string locks;  // what is promised of them, in a sentence; empty: none are set up
+  std::string locks;  // state of locking, in a sentence; empty: locks are not configured
   std::vector<std::string> warnings;  // sentences: no key, two machines with one id, ...
   std::vector<NetworkView> networks;
   std::vector<MemberView> members;
   std::vector<GroupView> groups;
-  std::map<std::string, std::uint64_t> counters;  // datagrams by name of what became of them
+  std::map<std::string, std::uint64_t> counters;  // datagrams by outcome
 
   bool operator==(const Snapshot&) const = default;
 
-  // The clock is off by no more than so many microseconds; nothing while there is no network time.
+  // Largest error of the clock, in microseconds; unset: no network time.
   std::optional<double> bound_us() const;
 };
 
-std::string to_json(const Snapshot& snapshot);       // one line, without a newline
-std::string members_json(const Snapshot& snapshot);  // the list alone, as in to_json
+std::string to_json(const Snapshot& snapshot);       // one line, without the newline
+std::string members_json(const Snapshot& snapshot);  // the list of members alone
 Result<Snapshot> from_json(std::string_view text);
 
-// For people.
+// Text for people.
 std::string status_text(const Snapshot& snapshot);
 std::string members_text(const Snapshot& snapshot);
 std::string micros_text(double us);       // "640 ns", "12.3 us", "1.25 ms", "3.2 s", with its sign
@@ -113,7 +113,7 @@ std::string uptime_text(double seconds);  // "3 d 4 h", "5 min 6 s"
 // Prometheus text format.
 std::string metrics_text(const Snapshot& snapshot);
 
-// Every metric there is; the manual page is compared with it.
+// Every metric; a test compares the manual page with it.
 struct MetricHelp {
   std::string_view name;
   std::string_view type;  // gauge, counter

@@ -1,4 +1,4 @@
-// Whatever a daemon knows arrives as it was sent.
+// Any snapshot survives JSON unchanged, and can be shown.
 #include <cmath>
 #include <map>
 #include <optional>
@@ -21,7 +21,7 @@ rc::Gen<std::vector<T>> a_few(const rc::Gen<T>& one) {
   });
 }
 
-// Text with the characters that JSON escapes, and some that take several bytes.
+// Text with characters that JSON escapes and characters of several bytes.
 rc::Gen<std::string> some_text() {
   return rc::gen::map(a_few(rc::gen::element<std::string>("a", "Z", "\"", "\\", "\n", "\t", " ",
                                                           "/", "{", "é", "時", "\x01")),
@@ -137,7 +137,7 @@ rc::Gen<Snapshot> some_snapshot() {
   });
 }
 
-RC_GTEST_PROP(Snapshots, TravelUnchanged, ()) {
+RC_GTEST_PROP(Snapshots, RoundTrip, ()) {
   const Snapshot sent = *some_snapshot();
   const std::string line = to_json(sent);
   RC_ASSERT(line.find('\n') == std::string::npos);
@@ -146,7 +146,7 @@ RC_GTEST_PROP(Snapshots, TravelUnchanged, ()) {
   RC_ASSERT(*received == sent);
 }
 
-// Showing is for whatever arrives, sensible or not.
+// Any received snapshot can be shown, even if its values make no sense.
 RC_GTEST_PROP(Snapshots, CanAlwaysBeShown, ()) {
   const Snapshot snapshot = *some_snapshot();
   RC_ASSERT(!status_text(snapshot).empty());

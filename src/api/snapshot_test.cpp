@@ -1,4 +1,4 @@
-// A snapshot as JSON, as text and as metrics: fixed texts, and what is refused.
+// A snapshot as JSON, text and metrics, and the refusals.
 #include "api/snapshot.h"
 
 #include <limits>
@@ -100,7 +100,7 @@ Snapshot sample() {
 
 // --- JSON ---
 
-TEST(SnapshotJson, IsThis) {
+TEST(SnapshotJson, HasThisForm) {
   Snapshot snapshot;
   snapshot.version = "1";
   snapshot.name = "a\nb";
@@ -115,15 +115,15 @@ TEST(SnapshotJson, IsThis) {
       R"("faulty":false,"heard_ago_s":0.0}],"groups":[],"counters":{}})");
 }
 
-TEST(SnapshotJson, ComesBack) { EXPECT_EQ(from_json(to_json(sample())), sample()); }
+TEST(SnapshotJson, RoundTrips) { EXPECT_EQ(from_json(to_json(sample())), sample()); }
 
-TEST(SnapshotJson, HasItsMembersAlone) {
+TEST(SnapshotJson, ListsMembersAlone) {
   const auto read = from_json("{\"members\":" + members_json(sample()) + "}");
   ASSERT_TRUE(read);
   EXPECT_EQ(read->members, sample().members);
 }
 
-TEST(SnapshotJson, OfANeighbouringVersionIsUnderstood) {
+TEST(SnapshotJson, OfANeighbouringVersionIsAccepted) {
   const auto snapshot = from_json(R"({"name":"a","invented_later":[1,{"x":2}],"members":[{}]})");
   ASSERT_TRUE(snapshot);
   EXPECT_EQ(snapshot->name, "a");
@@ -139,24 +139,25 @@ TEST(SnapshotJson, IsRefusedWithTheReason) {
   EXPECT_EQ(why("{"), "not valid JSON");
   EXPECT_EQ(why("{} {}"), "not valid JSON");
   EXPECT_EQ(why("[]"), "it is not a JSON object");
-  EXPECT_EQ(why(R"({"name":3})"), "'name' in it is not a text");
-  EXPECT_EQ(why(R"({"pid":-1})"), "'pid' in it is not a whole number from 0 to 4294967295");
-  EXPECT_EQ(why(R"({"pid":4294967296})"), "'pid' in it is not a whole number from 0 to 4294967295");
-  EXPECT_EQ(why(R"({"exchanges":1.5})"), "'exchanges' in it is not a whole number from 0");
-  EXPECT_EQ(why(R"({"time_ns":9223372036854775808})"), "'time_ns' in it is not a whole number");
-  EXPECT_EQ(why(R"({"offset_us":"1"})"), "'offset_us' in it is not a number");
-  EXPECT_EQ(why(R"({"may_lead":1})"), "'may_lead' in it is not true or false");
-  EXPECT_EQ(why(R"({"warnings":"x"})"), "'warnings' in it is not a list");
-  EXPECT_EQ(why(R"({"warnings":[1]})"), "'warnings' in it is not a list of texts");
-  EXPECT_EQ(why(R"({"members":[1]})"), "'members' in it is not a list of objects");
-  EXPECT_EQ(why(R"({"members":[{"bound_us":true}]})"), "'bound_us' in it is not a number");
-  EXPECT_EQ(why(R"({"counters":[]})"), "'counters' in it is not an object");
+  EXPECT_EQ(why(R"({"name":3})"), "member 'name' is not a string");
+  EXPECT_EQ(why(R"({"pid":-1})"), "member 'pid' is not a whole number from 0 to 4294967295");
+  EXPECT_EQ(why(R"({"pid":4294967296})"),
+            "member 'pid' is not a whole number from 0 to 4294967295");
+  EXPECT_EQ(why(R"({"exchanges":1.5})"), "member 'exchanges' is not a whole number from 0");
+  EXPECT_EQ(why(R"({"time_ns":9223372036854775808})"), "member 'time_ns' is not a whole number");
+  EXPECT_EQ(why(R"({"offset_us":"1"})"), "member 'offset_us' is not a number");
+  EXPECT_EQ(why(R"({"may_lead":1})"), "member 'may_lead' is not true or false");
+  EXPECT_EQ(why(R"({"warnings":"x"})"), "member 'warnings' is not a list");
+  EXPECT_EQ(why(R"({"warnings":[1]})"), "member 'warnings' is not a list of strings");
+  EXPECT_EQ(why(R"({"members":[1]})"), "member 'members' is not a list of objects");
+  EXPECT_EQ(why(R"({"members":[{"bound_us":true}]})"), "member 'bound_us' is not a number");
+  EXPECT_EQ(why(R"({"counters":[]})"), "member 'counters' is not an object");
   EXPECT_EQ(why(R"({"counters":{"a":-1}})"),
-            "'counters' in it is not an object of whole numbers from 0");
+            "member 'counters' is not an object of whole numbers from 0");
 }
 
-// A host's name may be any bytes, and a division may have gone wrong: neither stops the daemon.
-TEST(SnapshotJson, CanBeWrittenWhateverIsInIt) {
+// A host name may have any bytes, and a number may not be finite: neither stops the daemon.
+TEST(SnapshotJson, CanAlwaysBeWritten) {
   Snapshot snapshot = sample();
   snapshot.name = "a\xff";
   snapshot.offset_us = std::numeric_limits<double>::quiet_NaN();
@@ -168,7 +169,7 @@ TEST(SnapshotJson, CanBeWrittenWhateverIsInIt) {
   EXPECT_EQ(read->members[0].bound_us, std::nullopt);
 }
 
-// To the nanosecond, and by the side that is further away.
+// Exact to the nanosecond; the larger side counts.
 TEST(SnapshotBound, IsExact) {
   Snapshot snapshot = sample();
   EXPECT_EQ(snapshot.bound_us(), 12.3);
@@ -180,34 +181,33 @@ TEST(SnapshotBound, IsExact) {
   EXPECT_EQ(snapshot.bound_us(), std::nullopt);
 }
 
-// --- for people ---
+// --- text ---
 
 TEST(StatusText, OfAFollower) {
   EXPECT_EQ(
       status_text(sample()),
       "bow: synchronized to stern, within 12.3 us\n"
       "  time      2023-11-14 22:13:20.123456789 UTC\n"
-      "  clock     system, -1.25 us off, rate +3.500 ppm, 99 exchanges\n"
-      "  network   eth0: follower of stern, epoch 7, heir bow, time of stern, 1 hop, kernel "
-      "stamps\n"
-      "  cluster   ship, 3 members, profile lan, sealed with a key\n"
+      "  clock     system, offset -1.25 us, rate +3.500 ppm, 99 exchanges\n"
+      "  network   eth0: follower of stern, epoch 7, heir bow, time from stern, 1 hop, "
+      "kernel timestamps\n"
+      "  cluster   ship, 3 members, profile lan, authenticated with a key\n"
       "  locks     3 voters; locks survive the loss of 1\n"
       "  group     web: stern leads, term 1099528404993, 3 candidates, by load, algorithm b1\n"
       "  tempod    0.1.0, id 00000000000000b0, process 4242, up 1 h 2 min\n");
 }
 
-TEST(StatusText, OfAGroupThatNobodyLeads) {
+TEST(StatusText, OfAGroupWithoutLeader) {
   Snapshot snapshot = sample();
   snapshot.groups[0].leader.clear();
   snapshot.groups[0].held = "c";
   snapshot.groups[0].candidates = 1;
-  EXPECT_THAT(
-      status_text(snapshot),
-      HasSubstr("  group     web: nobody leads, 1 candidate, by load, algorithm b1, held by "
-                "c\n"));
+  EXPECT_THAT(status_text(snapshot),
+              HasSubstr("  group     web: no leader, 1 candidate, by load, algorithm b1, held by "
+                        "c\n"));
 }
 
-TEST(StatusText, OfManyGroupsHasTheFirstFew) {
+TEST(StatusText, ListsTheFirstGroups) {
   Snapshot snapshot = sample();
   for (int i = 1; i < 20; ++i) {
     snapshot.groups.push_back(snapshot.groups[0]);
@@ -219,13 +219,13 @@ TEST(StatusText, OfManyGroupsHasTheFirstFew) {
               HasSubstr("  groups    12 more; 'tempo groups' lists them all\n"));
 }
 
-TEST(StatusText, SaysWhoStamps) {
+TEST(StatusText, ShowsHardwareTimestamps) {
   Snapshot snapshot = sample();
   snapshot.networks[0].hardware_stamps = true;
-  EXPECT_THAT(status_text(snapshot), HasSubstr("time of stern, 1 hop, hardware stamps\n"));
+  EXPECT_THAT(status_text(snapshot), HasSubstr("time from stern, 1 hop, hardware timestamps\n"));
 }
 
-TEST(StatusText, OfAMasterWithTroubles) {
+TEST(StatusText, OfAMasterWithWarnings) {
   Snapshot snapshot = sample();
   snapshot.status = "leads";
   snapshot.authenticated = false;
@@ -238,12 +238,13 @@ TEST(StatusText, OfAMasterWithTroubles) {
   snapshot.warnings = {"no key: anybody on this network can set the time"};
   const std::string text = status_text(snapshot);
   EXPECT_THAT(text, HasSubstr("bow: master, within 12.3 us\n"));
-  EXPECT_THAT(text, HasSubstr("  network   eth0: master of 2 others, epoch 7, no kernel stamps\n"));
+  EXPECT_THAT(
+      text, HasSubstr("  network   eth0: master of 2 followers, epoch 7, no kernel timestamps\n"));
   EXPECT_THAT(text, HasSubstr("profile lan, no key, may not lead\n"));
   EXPECT_THAT(text, HasSubstr("  warning   no key: anybody on this network can set the time\n"));
 }
 
-TEST(StatusText, WithoutNetworkTimeClaimsNoBound) {
+TEST(StatusText, WithoutNetworkTimeHasNoBound) {
   Snapshot snapshot = sample();
   snapshot.status = "unsynchronized";
   snapshot.earliest_ns = std::numeric_limits<std::int64_t>::min();
@@ -254,7 +255,7 @@ TEST(StatusText, WithoutNetworkTimeClaimsNoBound) {
   EXPECT_THAT(text, Not(HasSubstr("within")));
   EXPECT_THAT(text, HasSubstr("  network   none\n"));
   snapshot.status = "holdover";
-  EXPECT_THAT(status_text(snapshot), HasSubstr("in holdover"));
+  EXPECT_THAT(status_text(snapshot), HasSubstr("holdover: no master"));
 }
 
 TEST(MembersText, IsATable) {
@@ -265,7 +266,7 @@ TEST(MembersText, IsATable) {
             "  mast   follower, faulty  -          61.0 s     40 ms    3.2 s  +500.000  1.25 ms\n");
 }
 
-TEST(Words, ForSpans) {
+TEST(TextOf, Spans) {
   EXPECT_EQ(micros_text(0), "0 ns");
   EXPECT_EQ(micros_text(-0.5), "-500 ns");
   EXPECT_EQ(micros_text(0.9996), "1 us");
@@ -278,7 +279,7 @@ TEST(Words, ForSpans) {
   EXPECT_EQ(uptime_text(90000), "1 d 1 h");
 }
 
-TEST(Words, ForInstants) {
+TEST(TextOf, Instants) {
   EXPECT_EQ(utc_text(0), "1970-01-01 00:00:00.000000000");
   EXPECT_EQ(utc_text(-1), "1969-12-31 23:59:59.999999999");
   EXPECT_EQ(utc_text(std::numeric_limits<std::int64_t>::max()), "2262-04-11 23:47:16.854775807");
@@ -286,10 +287,10 @@ TEST(Words, ForInstants) {
 
 // --- metrics ---
 
-TEST(Metrics, AreThese) {
+TEST(Metrics, HaveTheseValues) {
   const std::string text = metrics_text(sample());
   for (const char* line :
-       {"# HELP tempo_offset_seconds our clock minus network time, by the last estimate\n"
+       {"# HELP tempo_offset_seconds this clock minus network time, by the last estimate\n"
         "# TYPE tempo_offset_seconds gauge\n"
         "tempo_offset_seconds -1.25e-06\n",
         "tempo_info{version=\"0.1.0\",name=\"bow\",id=\"00000000000000b0\",cluster=\"ship\","
@@ -304,12 +305,12 @@ TEST(Metrics, AreThese) {
         "tempo_member_offset_seconds{member=\"mast\",id=\"00000000000000c0\"} 0.04\n",
         "tempo_member_sigma_seconds{member=\"mast\",id=\"00000000000000c0\"} 0.00125\n"})
     EXPECT_THAT(text, HasSubstr(line));
-  // What is not known is absent, not zero.
+  // Unknown values are absent, not zero.
   EXPECT_THAT(text, Not(HasSubstr("tempo_member_rate_ppm{member=\"stern\"")));
   EXPECT_THAT(text, Not(HasSubstr("tempo_member_heard_seconds{member=\"bow\"")));
 }
 
-TEST(Metrics, ClaimNoBoundWithoutNetworkTime) {
+TEST(Metrics, HaveNoBoundWithoutNetworkTime) {
   Snapshot snapshot = sample();
   snapshot.status = "unsynchronized";
   const std::string text = metrics_text(snapshot);
@@ -317,8 +318,8 @@ TEST(Metrics, ClaimNoBoundWithoutNetworkTime) {
   EXPECT_THAT(text, Not(HasSubstr("tempo_latest_seconds")));
 }
 
-// Every family is announced once, before its samples, and its samples stand together.
-TEST(Metrics, AreInPrometheusForm) {
+// Every family has one header, before its samples, and its samples are consecutive.
+TEST(Metrics, AreInPrometheusFormat) {
   std::set<std::string> announced;
   std::string current;
   std::istringstream in{metrics_text(sample())};

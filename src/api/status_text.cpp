@@ -1,4 +1,4 @@
-// A snapshot for people: a few lines about this machine, a table of all.
+// A snapshot as text: a few lines about this machine, and a table of all members.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -15,7 +15,8 @@ std::string line(std::string_view label, const std::string& text) {
   return fmt::format("  {:<9} {}\n", label, text);
 }
 
-std::string quoted_list(const std::vector<std::string>& parts) {
+// The parts that are not empty, separated by commas.
+std::string joined(const std::vector<std::string>& parts) {
   std::string text;
   for (const std::string& part : parts)
     if (!part.empty()) text += (text.empty() ? "" : ", ") + part;
@@ -30,38 +31,36 @@ std::string headline(const Snapshot& snapshot) {
     return fmt::format("synchronized{}{}",
                        snapshot.reference.empty() ? "" : " to " + snapshot.reference, within);
   if (snapshot.status == "holdover")
-    return fmt::format("in holdover: nobody to follow, running at the last good rate{}", within);
+    return fmt::format("holdover: no master, running at the last good rate{}", within);
   return "unsynchronized: no network time yet";
 }
 
 std::string network_text(const NetworkView& network) {
   std::string role = network.state;
   if (network.state == "master")
-    role += fmt::format(" of {} other{}", network.listed, network.listed == 1 ? "" : "s");
+    role += fmt::format(" of {} follower{}", network.listed, network.listed == 1 ? "" : "s");
   else if (network.state == "follower" && !network.master.empty())
     role += " of " + network.master;
   return fmt::format(
       "{}: {}", network.name,
-      quoted_list({role,
-                   network.epoch_round == 0 ? "" : fmt::format("epoch {}", network.epoch_round),
-                   network.heir.empty() ? "" : "heir " + network.heir,
-                   network.root.empty() ? ""
-                                        : fmt::format("time of {}, {} hop{}", network.root,
-                                                      network.hops, network.hops == 1 ? "" : "s"),
-                   network.hardware_stamps ? "hardware stamps"
-                   : network.kernel_stamps ? "kernel stamps"
-                                           : "no kernel stamps"}));
+      joined({role, network.epoch_round == 0 ? "" : fmt::format("epoch {}", network.epoch_round),
+              network.heir.empty() ? "" : "heir " + network.heir,
+              network.root.empty() ? ""
+                                   : fmt::format("time from {}, {} hop{}", network.root,
+                                                 network.hops, network.hops == 1 ? "" : "s"),
+              network.hardware_stamps ? "hardware timestamps"
+              : network.kernel_stamps ? "kernel timestamps"
+                                      : "no kernel timestamps"}));
 }
 
 std::string group_text(const GroupView& group) {
   return fmt::format(
       "{}: {}", group.name,
-      quoted_list(
-          {group.leader.empty() ? "nobody leads"
-                                : fmt::format("{} leads, term {}", group.leader, group.term),
-           fmt::format("{} candidate{}", group.candidates, group.candidates == 1 ? "" : "s"),
-           "by " + group.criterion, "algorithm " + group.algorithm,
-           group.held.empty() || group.held == group.algorithm ? "" : "held by " + group.held}));
+      joined({group.leader.empty() ? "no leader"
+                                   : fmt::format("{} leads, term {}", group.leader, group.term),
+              fmt::format("{} candidate{}", group.candidates, group.candidates == 1 ? "" : "s"),
+              "by " + group.criterion, "algorithm " + group.algorithm,
+              group.held.empty() || group.held == group.algorithm ? "" : "held by " + group.held}));
 }
 
 std::string optional_micros(const std::optional<double>& us) { return us ? micros_text(*us) : "-"; }
@@ -76,7 +75,7 @@ constexpr std::size_t kMaxGroupsShown = 8;
 constexpr std::size_t kColumns = 8;
 using Row = std::array<std::string, kColumns>;
 
-// Characters as a terminal counts them, for the names people give to machines.
+// Number of characters of UTF-8 text, for the width of a column.
 std::size_t width(std::string_view text) {
   return static_cast<std::size_t>(std::ranges::count_if(
       text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
@@ -118,7 +117,7 @@ std::string status_text(const Snapshot& snapshot) {
   std::string text = fmt::format("{}: {}\n", snapshot.name, headline(snapshot));
   text += line("time", utc_text(snapshot.time_ns) + " UTC");
   text += line("clock",
-               fmt::format("{}, {} off, rate {:+.3f} ppm, {} exchanges", snapshot.clock,
+               fmt::format("{}, offset {}, rate {:+.3f} ppm, {} exchanges", snapshot.clock,
                            micros_text(snapshot.offset_us), snapshot.rate_ppm, snapshot.exchanges));
   for (const NetworkView& network : snapshot.networks)
     text += line("network", network_text(network));
@@ -128,8 +127,8 @@ std::string status_text(const Snapshot& snapshot) {
       fmt::format("{}, {} member{}, profile {}, {}{}", snapshot.cluster, snapshot.members.size(),
                   snapshot.members.size() == 1 ? "" : "s", snapshot.profile,
                   !snapshot.authenticated ? std::string("no key")
-                  : snapshot.keys == 1    ? std::string("sealed with a key")
-                                          : fmt::format("sealed, {} keys valid", snapshot.keys),
+                  : snapshot.keys == 1    ? std::string("authenticated with a key")
+                                       : fmt::format("authenticated, {} keys valid", snapshot.keys),
                   snapshot.may_lead ? "" : ", may not lead"));
   if (!snapshot.locks.empty()) text += line("locks", snapshot.locks);
   const std::size_t shown = std::min(snapshot.groups.size(), kMaxGroupsShown);
@@ -161,7 +160,7 @@ std::string members_text(const Snapshot& snapshot) {
     std::string whole;
     for (std::size_t i = 0; i < kColumns; ++i) {
       const std::string pad(widths[i] - width(row[i]), ' ');
-      // Names to the left, numbers to the right.
+      // Text columns are aligned to the left, numbers to the right.
       whole += (i == 0 ? "" : "  ") + (i < 3 ? row[i] + pad : pad + row[i]);
     }
     text += whole + '\n';
