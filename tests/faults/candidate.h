@@ -1,9 +1,8 @@
-// One that wants to lead a group, through libtempo, and what it writes down: its terms are holds of
-// a lock like any other (history.h), one that is always exclusive.
+// A candidate for the leadership of a group, through libtempo. It logs its terms as exclusive holds
+// of a lock (history.h).
 //
-// It acts for the group until it is told to stop or its lease is over, whichever it sees first. Now
-// and then it resigns, and what it offers changes, so that leadership moves also where nothing goes
-// wrong.
+// A leader acts until tempod stops it or its lease ends, whichever it detects first. Leaders resign
+// at random, and candidates change their capacity, so that leadership moves without faults too.
 #pragma once
 
 #include <cstdint>
@@ -12,33 +11,34 @@
 
 #include "base/random.h"
 #include "base/units.h"
-#include "workload.h"
 #include "tempo/election.h"
+#include "workload.h"
 
 namespace tempo::faults {
 
 class Candidate {
  public:
-  Candidate(const Workload::Options& order, std::uint32_t number, std::uint32_t life, Notes& notes);
-  void run();  // until the notes say that it is over
+  Candidate(const Workload::Options& options, std::uint32_t number, std::uint32_t incarnation,
+            HoldLog& log);
+  void run();  // until log.stop
 
  private:
   bool stand();
   void step();
   void lead(std::uint64_t term);
   void leave(Instant at);
-  void retire();  // and stands again after a rest
+  void retire();  // leaves the election; run() stands again after a pause
 
-  const Workload::Options* order_;
-  Notes* notes_;
-  Stream chance_;
+  const Workload::Options* options_;
+  HoldLog* log_;
+  Stream random_;
   std::string socket_;
   std::optional<Election> election_;
-  bool gone_ = false;  // its daemon; what it had lasts until the lease ends
+  bool disconnected_ = false;  // from the daemon; leadership lasts until the lease ends
   bool leads_ = false;
-  Instant until_{};      // leads: by its own clock test
-  Instant resign_at_{};  // leads
-  Instant next_offer_{};
+  Instant deadline_{};    // end of the lease; valid while leads_
+  Instant resign_at_{};   // valid while leads_; kNever: does not resign
+  Instant next_offer_{};  // time of the next change of capacity
 };
 
 }  // namespace tempo::faults

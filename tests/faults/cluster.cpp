@@ -1,3 +1,5 @@
+#include "cluster.h"
+
 #include <algorithm>
 #include <bit>
 #include <chrono>
@@ -5,8 +7,6 @@
 #include <thread>
 
 #include <fmt/core.h>
-
-#include "cluster.h"
 
 namespace tempo::faults {
 namespace {
@@ -17,7 +17,7 @@ std::uint32_t host_of(const Fault& fault) {
   return static_cast<std::uint32_t>(std::countr_zero(fault.hosts));
 }
 
-// The hub's ends of those hosts' wires, as nft has a set.
+// The hub's ends of these hosts' links, as a set of nft.
 std::string ends_of(std::uint32_t hosts) {
   std::string ends;
   for (std::uint32_t i = 0; hosts >> i != 0; ++i)
@@ -27,30 +27,30 @@ std::string ends_of(std::uint32_t hosts) {
 
 }  // namespace
 
-void Cluster::play(const Schedule& schedule) {
-  struct Moment {
+void Cluster::run(const Schedule& schedule) {
+  struct Step {
     Nanos at;
     bool begins;
     const Fault* fault;
   };
-  std::vector<Moment> moments;
+  std::vector<Step> steps;
   for (const Fault& fault : schedule.faults) {
-    moments.push_back({fault.begin, true, &fault});
-    moments.push_back({fault.end, false, &fault});
+    steps.push_back({fault.begin, true, &fault});
+    steps.push_back({fault.end, false, &fault});
   }
-  std::ranges::stable_sort(moments, {}, &Moment::at);
+  std::ranges::stable_sort(steps, {}, &Step::at);
   const auto start = std::chrono::steady_clock::now();
-  for (const Moment& moment : moments) {
-    std::this_thread::sleep_until(start + moment.at);
-    if (moment.begins)
-      begin(*moment.fault);
+  for (const Step& step : steps) {
+    std::this_thread::sleep_until(start + step.at);
+    if (step.begins)
+      begin(*step.fault);
     else
-      end(*moment.fault);
+      end(*step.fault);
   }
 }
 
 void Cluster::begin(const Fault& fault) {
-  now_.push_back(fault);
+  active_.push_back(fault);
   switch (fault.kind) {
     case Kind::kill:
       return site_->host(host_of(fault)).kill_all();
@@ -60,7 +60,7 @@ void Cluster::begin(const Fault& fault) {
       return site_->host(host_of(fault)).pause(true);
     case Kind::restart: {
       testbed::Host& host = site_->host(host_of(fault));
-      host.pause(false);  // one that is stopped cannot end in order
+      host.pause(false);  // a stopped process cannot shut down cleanly
       return host.stop();
     }
     case Kind::link_down:
@@ -79,13 +79,13 @@ void Cluster::begin(const Fault& fault) {
 }
 
 void Cluster::end(const Fault& fault) {
-  now_.erase(std::ranges::find(now_, fault));
+  active_.erase(std::ranges::find(active_, fault));
   switch (fault.kind) {
     case Kind::kill:
     case Kind::restart:
       return start_if_free(host_of(fault));
     case Kind::crash: {
-      // A parent waits longer from crash to crash; schedules do not.
+      // The parent waits longer after each crash; the schedule does not wait for it.
       testbed::Host& host = site_->host(host_of(fault));
       if (host.running() && host.worker() == 0) host.kill_all();
       return start_if_free(host_of(fault));
@@ -93,7 +93,7 @@ void Cluster::end(const Fault& fault) {
     case Kind::stop:
       return continue_if_free(host_of(fault));
     case Kind::link_down:
-      if (!struck(Kind::link_down, host_of(fault))) site_->host(host_of(fault)).set_link(true);
+      if (!affected(Kind::link_down, host_of(fault))) site_->host(host_of(fault)).set_link(true);
       return;
     case Kind::deaf:
     case Kind::partition:
@@ -102,7 +102,7 @@ void Cluster::end(const Fault& fault) {
     case Kind::kill_client:
       return workload_->revive(fault.client);
     case Kind::stop_client:
-      if (std::ranges::none_of(now_, [&](const Fault& other) {
+      if (std::ranges::none_of(active_, [&](const Fault& other) {
             return other.kind == Kind::stop_client && other.client == fault.client;
           }))
         workload_->pause(fault.client, false);
@@ -112,25 +112,25 @@ void Cluster::end(const Fault& fault) {
   }
 }
 
-bool Cluster::struck(Kind kind, std::uint32_t host) const {
-  return std::ranges::any_of(now_, [&](const Fault& fault) {
+bool Cluster::affected(Kind kind, std::uint32_t host) const {
+  return std::ranges::any_of(active_, [&](const Fault& fault) {
     return fault.kind == kind && (fault.hosts >> host & 1U) != 0;
   });
 }
 
 void Cluster::start_if_free(std::uint32_t host) {
-  if (site_->host(host).running() || struck(Kind::kill, host) || struck(Kind::restart, host))
+  if (site_->host(host).running() || affected(Kind::kill, host) || affected(Kind::restart, host))
     return;
   site_->host(host).start();
 }
 
 void Cluster::continue_if_free(std::uint32_t host) {
-  if (!struck(Kind::stop, host)) site_->host(host).pause(false);
+  if (!affected(Kind::stop, host)) site_->host(host).pause(false);
 }
 
 void Cluster::set_network() {
   std::vector<std::string> rules;
-  for (const Fault& fault : now_) {
+  for (const Fault& fault : active_) {
     if (fault.kind == Kind::deaf)
       rules.push_back(fmt::format("oifname {} drop", ends_of(fault.hosts)));
     if (fault.kind == Kind::loss)

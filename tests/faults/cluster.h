@@ -1,15 +1,15 @@
-// Carries out a schedule of faults on a site of real daemons and a crew of clients.
+// Carries out a schedule of faults on a site of real daemons and their clients.
 //
-// What is wrong at a moment is the sum of the faults that last then: a host that is killed twice is
-// started when the second is over. At the end everything is as it was before.
+// Faults may overlap; a host that is killed twice is started after the second fault ends. At the
+// end of the schedule every fault is undone.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "workload.h"
 #include "schedule.h"
 #include "support/site.h"
+#include "workload.h"
 
 namespace tempo::faults {
 
@@ -17,20 +17,20 @@ class Cluster {
  public:
   Cluster(testbed::Site& site, Workload& workload) : site_(&site), workload_(&workload) {}
 
-  void play(const Schedule& schedule);
+  void run(const Schedule& schedule);
 
  private:
   void begin(const Fault& fault);
   void end(const Fault& fault);
-  // Whether one of that kind strikes it now.
-  bool struck(Fault::Kind kind, std::uint32_t host) const;
+  // A fault of this kind affects the host now.
+  bool affected(Fault::Kind kind, std::uint32_t host) const;
   void start_if_free(std::uint32_t host);
   void continue_if_free(std::uint32_t host);
   void set_network();
 
   testbed::Site* site_;
   Workload* workload_;
-  std::vector<Fault> now_;
+  std::vector<Fault> active_;  // faults that have begun and not ended
 };
 
 }  // namespace tempo::faults

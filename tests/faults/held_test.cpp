@@ -1,7 +1,7 @@
-// What becomes of a lock that is held when its holder, its wrapper or its daemon comes to harm.
-// Three daemons with leases of a second: a command runs under a lock at one host, another waits for
-// it at the next, and both say when they run. 15 such trials in the short version, 50 and more in
-// `make soak`; in none do they run together.
+// A held lock while its holder, its wrapper (`tempo lock`) or its daemon fails. Three daemons with
+// leases of one second: a command runs under a lock on one host, another command waits for the lock
+// on the next, and both record when they run. 15 such trials in the short version, 50 and more in
+// `make soak`; the two commands never run at the same time.
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -38,21 +38,22 @@ namespace {
 constexpr std::uint32_t kHosts = 3;
 constexpr Nanos kLease = 1s;
 constexpr Nanos kLong = 600s;  // longer than any test
-constexpr int kLost = 101;     // the status of `tempo lock` when the lock could not be kept
+constexpr int kLost = 101;     // exit status of `tempo lock` after it lost the lock
 
-// A program with its own process; it is gone when this is.
+// A child process; the destructor kills it.
 class Program {
  public:
-  // What it complains of goes to that file.
-  explicit Program(const std::vector<std::string>& words,
-                   const std::string& complaints = "/dev/null") {
+  // stderr_file receives its standard error.
+  explicit Program(const std::vector<std::string>& command,
+                   const std::string& stderr_file = "/dev/null") {
     std::vector<char*> arguments;
-    for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+    for (const std::string& argument : command)
+      arguments.push_back(const_cast<char*>(argument.c_str()));
     arguments.push_back(nullptr);
     process_ = fork();
     if (process_ != 0) return;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    const int file = open(complaints.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    const int file = open(stderr_file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
     dup2(file, STDERR_FILENO);
     execv(arguments[0], arguments.data());
     _exit(127);
@@ -68,7 +69,7 @@ class Program {
 
   pid_t id() const { return process_; }
   void send(int signal) const { kill(process_, signal); }
-  // Its exit status; 1000 and more if a signal ended it.
+  // Its exit status; 1000 + the signal if a signal ended it.
   int wait() {
     int status = 0;
     while (waitpid(process_, &status, 0) < 0 && errno == EINTR) {
@@ -94,15 +95,15 @@ pid_t child_of(pid_t process) {
   return child;
 }
 
-class Held : public testing::Test {
+class HeldLock : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    why_not = testbed::Site::obstacle();
-    if (!why_not.empty()) return;
+    skip_reason = testbed::Site::obstacle();
+    if (!skip_reason.empty()) return;
     site = std::make_unique<testbed::Site>(testbed::Site::Options{
         .tempod = TEMPO_TEMPOD,
         .profile = "fast",
-        .realtime = true,  // as packaged: a lease of a second is to outlive a busy machine
+        .realtime = true,  // as packaged: a lease of one second must survive a busy machine
         .arguments = {"--set", fmt::format("locks.expect={}", kHosts), "--set",
                       fmt::format("locks.lease-ms={}", kLease / 1ms)}});
     for (std::uint32_t i = 0; i < kHosts; ++i) site->add();
@@ -110,7 +111,7 @@ class Held : public testing::Test {
   }
   static void TearDownTestSuite() { site.reset(); }
   void SetUp() override {
-    if (!why_not.empty()) GTEST_SKIP() << why_not;
+    if (!skip_reason.empty()) GTEST_SKIP() << skip_reason;
     ASSERT_TRUE(site->wait(20s, all_ready)) << site->describe();
   }
   static bool all_ready() {
@@ -122,49 +123,49 @@ class Held : public testing::Test {
   }
 
   static std::vector<std::string> under_lock(std::uint32_t host, const std::string& name,
-                                             const StampOrder& command) {
-    std::vector<std::string> words{TEMPO_BINARY, "lock", "--socket", site->host(host).socket(),
-                                   name,         "--"};
-    for (std::string& word : words_of(command)) words.push_back(std::move(word));
-    return words;
+                                             const StampOptions& command) {
+    std::vector<std::string> arguments{TEMPO_BINARY, "lock", "--socket", site->host(host).socket(),
+                                       name,         "--"};
+    for (std::string& argument : stamp_command(command)) arguments.push_back(std::move(argument));
+    return arguments;
   }
 
-  struct Harm {
+  struct Injection {
     std::function<void(const Program&)> begin;
     std::function<void(const Program&)> end = [](const Program&) {};
-    bool stubborn = false;  // the command does not end when it is asked to
+    bool ignore_term = false;  // the command ignores SIGTERM
   };
   struct Outcome {
-    int status = 0;    // of the harmed holder's wrapper
-    Nanos overlap{0};  // of the two commands
-    Nanos gap{0};      // from the harm to the other's first moment
+    int status = 0;    // exit status of the holder's wrapper
+    Nanos overlap{0};  // time in which both commands ran
+    Nanos gap{0};      // from the fault to the start of the waiting command
   };
   // One trial.
-  static Outcome harm(const Harm& harm) {
+  static Outcome run_trial(const Injection& fault) {
     static int trials = 0;
     const std::string name = fmt::format("trial-{}", ++trials);
     const std::string file = site->directory() + '/' + name;
-    Program holder(
-        under_lock(0, name, {.file = file + "-a", .span = kLong, .stubborn = harm.stubborn}));
+    Program holder(under_lock(
+        0, name, {.file = file + "-a", .span = kLong, .ignore_term = fault.ignore_term}));
     EXPECT_TRUE(site->wait(20s, [&] { return stamps_in(file + "-a").has_value(); }));
     Program other(under_lock(1, name, {.file = file + "-b", .span = 20ms}));
     EXPECT_TRUE(site->wait(20s, [&] { return waits(1, name); }));
-    EXPECT_FALSE(stamps_in(file + "-b")) << "both run before anything has happened";
-    const Instant harmed = sys::boot_clock();
-    harm.begin(holder);
+    EXPECT_FALSE(stamps_in(file + "-b")) << "both run before the fault";
+    const Instant injected = sys::boot_clock();
+    fault.begin(holder);
     EXPECT_EQ(other.wait(), 0);
-    harm.end(holder);
+    fault.end(holder);
     Outcome outcome{.status = holder.wait()};
     const auto first = stamps_in(file + "-a");
     const auto second = stamps_in(file + "-b");
     EXPECT_TRUE(first && second);
     if (!first || !second) return outcome;
-    EXPECT_GE(second->last - second->first, 20ms) << "it was not let run to its end";
+    EXPECT_GE(second->last - second->first, 20ms) << "the second command was stopped early";
     outcome.overlap = std::max(first->last - second->first, Nanos{0});
-    outcome.gap = second->first - harmed;
+    outcome.gap = second->first - injected;
     return outcome;
   }
-  // Who of that host has it or waits for it.
+  // Clients of this host that hold the lock or wait for it.
   static std::vector<ipc::LockView::Client> clients(std::uint32_t host, const std::string& name) {
     ipc::Request request;
     request.verb = ipc::Verb::locks;
@@ -179,72 +180,74 @@ class Held : public testing::Test {
     return {};
   }
   static bool waits(std::uint32_t host, const std::string& name) {
-    return std::ranges::any_of(clients(host, name), [](const auto& who) { return !who.inside; });
+    return std::ranges::any_of(clients(host, name),
+                               [](const auto& client) { return !client.inside; });
   }
-  static bool is_inside(std::uint32_t host, const std::string& name) {
-    return std::ranges::any_of(clients(host, name), [](const auto& who) { return who.inside; });
+  static bool holds(std::uint32_t host, const std::string& name) {
+    return std::ranges::any_of(clients(host, name),
+                               [](const auto& client) { return client.inside; });
   }
 
-  // Each kind of harm as often; both commands never run together, and the holder learns of it.
-  static void expect_no_overlap(const Harm& kind) {
+  // Runs several trials: the commands never run at the same time, and the wrapper reports the loss.
+  static void expect_no_overlap(const Injection& kind) {
     const int trials = std::getenv("TEMPO_SOAK") != nullptr ? 17 : 3;
     for (int i = 0; i < trials; ++i) {
       ASSERT_TRUE(site->wait(20s, all_ready)) << site->describe();
-      Harm one = kind;
-      one.stubborn = i % 2 == 1;
-      const Outcome outcome = harm(one);
+      Injection one = kind;
+      one.ignore_term = i % 2 == 1;
+      const Outcome outcome = run_trial(one);
       EXPECT_EQ(outcome.overlap, Nanos{0}) << "trial " << i;
       EXPECT_EQ(outcome.status, kLost) << "trial " << i;
-      EXPECT_GT(outcome.gap, kLease / 4) << "the lease was not waited for, in trial " << i;
+      EXPECT_GT(outcome.gap, kLease / 4) << "granted before the lease ended in trial " << i;
     }
   }
 
-  // A wrapper that waits is stopped, and the lock given to it; its daemon comes to harm, and
-  // another has the lock. When it wakes it does not start its command, and says so.
-  static void expect_not_started(const Harm& harm) {
+  // A waiting wrapper is stopped and then granted the lock; its daemon fails, and another client
+  // gets the lock. After SIGCONT the wrapper does not start its command and prints why.
+  static void expect_not_started(const Injection& fault) {
     static int trials = 0;
-    const std::string name = fmt::format("sleeper-{}", ++trials);
+    const std::string name = fmt::format("stopped-{}", ++trials);
     const std::string file = site->directory() + '/' + name;
     auto before = Locks::connect(site->host(1).socket());
     ASSERT_TRUE(before) << before.error().message;
     auto lock = before->acquire(name, {.wait = 20s});
     ASSERT_TRUE(lock) << lock.error().message;
-    // The least that a command can do, so that it is done before anybody can stop it.
-    Program sleeper({TEMPO_BINARY, "lock", "--socket", site->host(0).socket(), name, "--", "mkdir",
+    // A short command, so that it would finish before anything could stop it.
+    Program wrapper({TEMPO_BINARY, "lock", "--socket", site->host(0).socket(), name, "--", "mkdir",
                      file + "-a"},
-                    file + "-complaints");
+                    file + "-stderr");
     ASSERT_TRUE(site->wait(20s, [&] { return waits(0, name); }));
-    sleeper.send(SIGSTOP);
+    wrapper.send(SIGSTOP);
     lock->release();
-    ASSERT_TRUE(site->wait(20s, [&] { return is_inside(0, name); }));
-    harm.begin(sleeper);
+    ASSERT_TRUE(site->wait(20s, [&] { return holds(0, name); }));
+    fault.begin(wrapper);
     Program other(under_lock(1, name, {.file = file + "-b", .span = kLong}));
     EXPECT_TRUE(site->wait(20s, [&] { return stamps_in(file + "-b").has_value(); }));
-    sleeper.send(SIGCONT);
-    EXPECT_EQ(sleeper.wait(), kLost);
-    EXPECT_FALSE(std::filesystem::exists(file + "-a")) << "its command ran beside the other";
-    EXPECT_NE(text_of(file + "-complaints").find("the command was not started"), std::string::npos)
-        << text_of(file + "-complaints");
-    harm.end(sleeper);
+    wrapper.send(SIGCONT);
+    EXPECT_EQ(wrapper.wait(), kLost);
+    EXPECT_FALSE(std::filesystem::exists(file + "-a")) << "both commands ran";
+    EXPECT_NE(text_of(file + "-stderr").find("the command was not started"), std::string::npos)
+        << text_of(file + "-stderr");
+    fault.end(wrapper);
   }
 
   static std::unique_ptr<testbed::Site> site;
-  static std::string why_not;
+  static std::string skip_reason;
 };
-std::unique_ptr<testbed::Site> Held::site;
-std::string Held::why_not;
+std::unique_ptr<testbed::Site> HeldLock::site;
+std::string HeldLock::skip_reason;
 
-TEST_F(Held, IsNotHadByTwoWhenTheWrapperIsPaused) {
+TEST_F(HeldLock, StaysExclusiveWhenWrapperIsPaused) {
   expect_no_overlap({.begin = [](const Program& holder) { holder.send(SIGSTOP); },
                      .end = [](const Program& holder) { holder.send(SIGCONT); }});
 }
 
-TEST_F(Held, IsNotHadByTwoWhenTheDaemonIsPaused) {
+TEST_F(HeldLock, StaysExclusiveWhenDaemonIsPaused) {
   expect_no_overlap({.begin = [](const Program&) { site->host(0).pause(true); },
                      .end = [](const Program&) { site->host(0).pause(false); }});
 }
 
-TEST_F(Held, IsNotHadByTwoWhenBothArePaused) {
+TEST_F(HeldLock, StaysExclusiveWhenBothArePaused) {
   expect_no_overlap({.begin =
                          [](const Program& holder) {
                            holder.send(SIGSTOP);
@@ -257,26 +260,26 @@ TEST_F(Held, IsNotHadByTwoWhenBothArePaused) {
                          }});
 }
 
-TEST_F(Held, IsNotHadByTwoWhenTheDaemonIsRestarted) {
+TEST_F(HeldLock, StaysExclusiveWhenDaemonIsRestarted) {
   expect_no_overlap({.begin = [](const Program&) {
     site->host(0).stop();
     site->host(0).start();
   }});
 }
 
-TEST_F(Held, IsNotHadByTwoWhenTheDaemonIsCutOff) {
+TEST_F(HeldLock, StaysExclusiveWhenDaemonIsDisconnected) {
   expect_no_overlap({.begin = [](const Program&) { site->host(0).set_link(false); },
                      .end = [](const Program&) { site->host(0).set_link(true); }});
 }
 
-// While it slept the lock was its own, and then another's.
-TEST_F(Held, IsNotUsedByASleeperWhoseDaemonStandsStill) {
+// While the wrapper was stopped, it was granted the lock, lost it, and another client got it.
+TEST_F(HeldLock, IsNotUsedByStoppedWrapperOfPausedDaemon) {
   expect_not_started({.begin = [](const Program&) { site->host(0).pause(true); },
                       .end = [](const Program&) { site->host(0).pause(false); }});
 }
 
-// The daemon is awake again, and has said that the lock is lost.
-TEST_F(Held, IsNotUsedByASleeperWhoIsToldThatItIsLost) {
+// The daemon runs again and has reported the loss of the lock.
+TEST_F(HeldLock, IsNotUsedByStoppedWrapperAfterReportedLoss) {
   expect_not_started({.begin = [](const Program&) {
     const Instant paused = sys::boot_clock();
     site->host(0).pause(true);
@@ -285,35 +288,37 @@ TEST_F(Held, IsNotUsedByASleeperWhoIsToldThatItIsLost) {
   }});
 }
 
-TEST_F(Held, IsNotUsedByASleeperWhoseDaemonIsKilled) {
+TEST_F(HeldLock, IsNotUsedByStoppedWrapperOfKilledDaemon) {
   expect_not_started({.begin = [](const Program&) { site->host(0).kill_all(); },
                       .end = [](const Program&) { site->host(0).start(); }});
 }
 
-// Nobody waits for a lease to end when its holder is known to be dead: that would take half a lease
-// and more each time. A busy machine may, now and then. Most of it is the start of the next
-// command, which takes programs with sanitizers longer.
+// A lock is granted without waiting for the end of the lease when its holder is known to be dead;
+// waiting would take half a lease or more each time. The shortest of several gaps counts, because a
+// busy machine delays some. Most of the gap is the start of the next command, which takes longer
+// with sanitizers.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr Nanos kSoon = kLease / 4;
 #else
 constexpr Nanos kSoon = 50ms;
 #endif
 void expect_soon(const std::function<Nanos()>& gap) {
-  constexpr int kMaxTimes = 5;
+  constexpr int kMaxTrials = 5;
   Nanos shortest = kLong;
-  for (int i = 0; i < kMaxTimes && shortest >= kSoon; ++i) shortest = std::min(shortest, gap());
+  for (int i = 0; i < kMaxTrials && shortest >= kSoon; ++i) shortest = std::min(shortest, gap());
   EXPECT_LT(shortest, kSoon);
 }
 
-TEST_F(Held, IsHadByTheNextAtOnceWhenTheWrapperIsKilled) {
+TEST_F(HeldLock, IsGrantedAtOnceAfterWrapperIsKilled) {
   expect_soon([] {
-    const Outcome outcome = harm({.begin = [](const Program& holder) { holder.send(SIGKILL); }});
+    const Outcome outcome =
+        run_trial({.begin = [](const Program& holder) { holder.send(SIGKILL); }});
     EXPECT_EQ(outcome.overlap, Nanos{0});
     return outcome.gap;
   });
 }
 
-TEST_F(Held, IsHadByTheNextAtOnceWhenAProgramIsKilled) {
+TEST_F(HeldLock, IsGrantedAtOnceAfterProgramIsKilled) {
   int times = 0;
   expect_soon([&] {
     const std::string name = fmt::format("program-{}", ++times);
@@ -322,23 +327,24 @@ TEST_F(Held, IsHadByTheNextAtOnceWhenAProgramIsKilled) {
     if (program == 0) {
       auto locks = Locks::connect(site->host(0).socket());
       const auto lock = locks ? locks->acquire(name) : Unexpected{locks.error()};
-      if (lock) stamp({file + "-a", std::to_string(kLong.count()), "polite"});
+      if (lock) stamp({file + "-a", std::to_string(kLong.count()), "exit-on-term"});
       _exit(1);
     }
     EXPECT_TRUE(site->wait(20s, [&] { return stamps_in(file + "-a").has_value(); }));
     Program other(under_lock(1, name, {.file = file + "-b", .span = 20ms}));
     EXPECT_TRUE(site->wait(20s, [&] { return waits(1, name); }));
-    const Instant harmed = sys::boot_clock();
+    const Instant injected = sys::boot_clock();
     kill(program, SIGKILL);
     waitpid(program, nullptr, 0);
     EXPECT_EQ(other.wait(), 0);
     const auto stamps = stamps_in(file + "-b");
-    return stamps ? stamps->first - harmed : kLong;
+    return stamps ? stamps->first - injected : kLong;
   });
 }
 
-// The guard of a command is on time on a busy machine, too; the command is as any other.
-TEST_F(Held, HasAGuardThatGoesBeforeOrdinaryPrograms) {
+// The guard of a command has real-time priority, so that it is on time on a busy machine; the
+// command itself has normal priority.
+TEST_F(HeldLock, HasGuardWithRealtimePriority) {
   const std::string file = site->directory() + "/urgent";
   Program holder(under_lock(0, "urgent", {.file = file, .span = kLong}));
   ASSERT_TRUE(site->wait(20s, [&] { return stamps_in(file).has_value(); }));
@@ -348,9 +354,9 @@ TEST_F(Held, HasAGuardThatGoesBeforeOrdinaryPrograms) {
   EXPECT_EQ(sched_getscheduler(child_of(guard)), SCHED_OTHER);
 }
 
-// --- for programs ---
+// --- programs that use libtempo ---
 
-class HeldByAProgram : public Held {
+class LibtempoLock : public HeldLock {
  protected:
   static Locks connected(std::uint32_t host) {
     auto locks = Locks::connect(site->host(host).socket());
@@ -359,9 +365,9 @@ class HeldByAProgram : public Held {
   }
 };
 
-// What was promised lasts, is not extended, and ends; the old connection says why it is of no use;
-// the lock is taken again on a new one, with a larger token.
-TEST_F(HeldByAProgram, LastsUntilItsDeadlineWhenTheDaemonIsRestarted) {
+// The lease stays valid until its deadline and is not extended; the old connection reports why it
+// failed; a new connection acquires the lock with a larger token.
+TEST_F(LibtempoLock, LastsUntilDeadlineWhenDaemonIsRestarted) {
   Locks locks = connected(0);
   auto lock = locks.acquire("restart", {.wait = 20s});
   ASSERT_TRUE(lock) << lock.error().message;
@@ -371,19 +377,19 @@ TEST_F(HeldByAProgram, LastsUntilItsDeadlineWhenTheDaemonIsRestarted) {
   EXPECT_GE(deadline, before);
   const Nanos remaining = lock->remaining();
   EXPECT_GE(remaining, deadline - sys::boot_clock().time_since_epoch())
-      << "what was promised is kept";
+      << "the lease became shorter";
   site->host(0).start();
 
-  const auto in_vain = locks.acquire("another", {.wait = 20s});
-  ASSERT_FALSE(in_vain);
-  EXPECT_EQ(in_vain.error().code, ErrorCode::no_daemon);
-  EXPECT_NE(in_vain.error().message.find("closed the connection"), std::string::npos)
-      << in_vain.error().message;
+  const auto refused = locks.acquire("another", {.wait = 20s});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::no_daemon);
+  EXPECT_NE(refused.error().message.find("closed the connection"), std::string::npos)
+      << refused.error().message;
 
   ASSERT_TRUE(site->wait(20s, all_ready));
-  EXPECT_EQ(lock->deadline(), deadline) << "nobody extends it";
+  EXPECT_EQ(lock->deadline(), deadline) << "the lease was extended";
   EXPECT_GE(sys::boot_clock().time_since_epoch(), deadline)
-      << "a restarted daemon is silent so long";
+      << "the restarted daemon granted locks before the old lease ended";
   EXPECT_EQ(lock->remaining(), Nanos{0});
   Locks again = connected(0);
   const auto next = again.acquire("restart", {.wait = 20s});
@@ -391,8 +397,8 @@ TEST_F(HeldByAProgram, LastsUntilItsDeadlineWhenTheDaemonIsRestarted) {
   EXPECT_GT(next->token(), lock->token());
 }
 
-// Nobody else has it before the deadline of one whose daemon is gone.
-TEST_F(HeldByAProgram, IsNotGivenToOthersBeforeItsDeadline) {
+// The daemon of the holder is killed; no other client gets the lock before the deadline.
+TEST_F(LibtempoLock, IsNotGrantedToOthersBeforeDeadline) {
   Locks locks = connected(0);
   auto lock = locks.acquire("gone", {.wait = 20s});
   ASSERT_TRUE(lock) << lock.error().message;
@@ -402,16 +408,16 @@ TEST_F(HeldByAProgram, IsNotGivenToOthersBeforeItsDeadline) {
   EXPECT_GE(deadline, before);
   Locks others = connected(1);
   const auto next = others.acquire("gone", {.wait = 60s});
-  const Nanos had = sys::boot_clock().time_since_epoch();
+  const Nanos granted = sys::boot_clock().time_since_epoch();
   ASSERT_TRUE(next) << next.error().message;
-  EXPECT_GE(had, deadline);
+  EXPECT_GE(granted, deadline);
   EXPECT_GT(next->token(), lock->token());
   site->host(0).start();
 }
 
-// A daemon that stood still tells its clients, when it is awake, that what they had is lost; they
-// ask again on the same connection.
-TEST_F(HeldByAProgram, IsToldToBeLostWhenTheDaemonStoodStill) {
+// A daemon that was paused reports lost locks to its clients after it continues; they can acquire
+// locks again on the same connection.
+TEST_F(LibtempoLock, IsReportedLostAfterDaemonWasPaused) {
   Locks locks = connected(0);
   auto lock = locks.acquire("still", {.wait = 20s});
   ASSERT_TRUE(lock) << lock.error().message;
@@ -421,11 +427,12 @@ TEST_F(HeldByAProgram, IsToldToBeLostWhenTheDaemonStoodStill) {
   {
     const auto next = others.acquire("still", {.wait = 60s});
     ASSERT_TRUE(next) << next.error().message;
-    EXPECT_EQ(lock->remaining(), Nanos{0}) << "by the clock alone";
+    EXPECT_EQ(lock->remaining(), Nanos{0}) << "the deadline has passed on the boot clock";
     EXPECT_GT(next->token(), token);
   }
   site->host(0).pause(false);
-  EXPECT_TRUE(site->wait(20s, [&] { return lock->deadline() == Nanos{0}; })) << "it is not told";
+  EXPECT_TRUE(site->wait(20s, [&] { return lock->deadline() == Nanos{0}; }))
+      << "the loss was not reported";
   const auto again = locks.acquire("still", {.wait = 20s});
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_GT(again->token(), token);

@@ -14,7 +14,7 @@ namespace {
 
 using lock::Mode;
 
-// Of the holds of one lock that entered so far: who is in the way of the next.
+// Of the holds of one lock so far: those that the next hold must follow.
 struct Front {
   const Hold* last_to_leave = nullptr;
   const Hold* highest = nullptr;  // by token
@@ -25,13 +25,14 @@ struct Front {
   }
 };
 struct Fronts {
-  Front all;        // in the way of a writer
-  Front exclusive;  // in the way of a reader
+  Front all;        // conflict with a writer
+  Front exclusive;  // conflict with a reader
 };
 
-Breach::Kind overlap(const Hold& one, const Hold& other) {
-  return one.mode == Mode::exclusive && other.mode == Mode::exclusive ? Breach::Kind::two_exclusive
-                                                                      : Breach::Kind::reader_beside;
+Violation::Kind overlap(const Hold& one, const Hold& other) {
+  return one.mode == Mode::exclusive && other.mode == Mode::exclusive
+             ? Violation::Kind::two_exclusive
+             : Violation::Kind::reader_and_writer;
 }
 
 std::string text_of(const Hold& hold) {
@@ -43,38 +44,38 @@ std::string text_of(const Hold& hold) {
 
 }  // namespace
 
-std::string_view name_of(Breach::Kind kind) {
+std::string_view name_of(Violation::Kind kind) {
   switch (kind) {
-    case Breach::Kind::backwards:
+    case Violation::Kind::backwards:
       return "backwards";
-    case Breach::Kind::two_exclusive:
+    case Violation::Kind::two_exclusive:
       return "two exclusive holders";
-    case Breach::Kind::reader_beside:
-      return "a reader beside a writer";
-    case Breach::Kind::token_disorder:
+    case Violation::Kind::reader_and_writer:
+      return "reader and writer overlap";
+    case Violation::Kind::token_disorder:
       return "tokens out of order";
   }
   std::unreachable();
 }
 
-std::string text_of(const Breach& breach) {
-  return fmt::format("{}: {}; {}", name_of(breach.kind), text_of(breach.first),
-                     text_of(breach.second));
+std::string text_of(const Violation& violation) {
+  return fmt::format("{}: {}; {}", name_of(violation.kind), text_of(violation.first),
+                     text_of(violation.second));
 }
 
-std::vector<Breach> judge(std::vector<Hold> history) {
-  // Of those who enter at one instant, who leaves first is first: it may have left by then.
+std::vector<Violation> find_violations(std::vector<Hold> history) {
+  // Of holds that begin at the same instant the shorter comes first: it may have ended by then.
   std::ranges::sort(history, {}, [](const Hold& hold) {
     return std::tuple(hold.entered, hold.left, hold.token);
   });
-  std::vector<Breach> breaches;
-  const auto report = [&](Breach::Kind kind, const Hold& first, const Hold& second) {
-    if (breaches.size() < kMaxBreaches) breaches.push_back({kind, first, second});
+  std::vector<Violation> violations;
+  const auto report = [&](Violation::Kind kind, const Hold& first, const Hold& second) {
+    if (violations.size() < kMaxViolations) violations.push_back({kind, first, second});
   };
   std::map<std::uint32_t, Fronts> locks;
   for (const Hold& hold : history) {
     if (hold.left < hold.entered) {
-      report(Breach::Kind::backwards, hold, hold);
+      report(Violation::Kind::backwards, hold, hold);
       continue;
     }
     Fronts& fronts = locks[hold.lock];
@@ -82,11 +83,11 @@ std::vector<Breach> judge(std::vector<Hold> history) {
     if (front.last_to_leave != nullptr && front.last_to_leave->left > hold.entered)
       report(overlap(*front.last_to_leave, hold), *front.last_to_leave, hold);
     if (front.highest != nullptr && front.highest->token >= hold.token)
-      report(Breach::Kind::token_disorder, *front.highest, hold);
+      report(Violation::Kind::token_disorder, *front.highest, hold);
     fronts.all.add(hold);
     if (hold.mode == Mode::exclusive) fronts.exclusive.add(hold);
   }
-  return breaches;
+  return violations;
 }
 
 }  // namespace tempo::faults

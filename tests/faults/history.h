@@ -1,10 +1,9 @@
-// What the clients of a lock wrote down, and whether that can be.
+// The history of holds that the clients of locks logged, and its check.
 //
-// A hold is the time in which a client could act: from its first look at the clock after it was
-// told, to the moment it let go or its lease was over, whichever came first. All stamps are of one
-// clock, which every process of a machine shares. Of two holds of one lock that conflict one ends
-// before the other begins, and the later has the larger token. Leaders of a group are holders of a
-// lock, too: their terms are holds like any other.
+// A hold is the time in which a client could act: from its first reading of the clock after the
+// grant until it released the lock or its lease ended, whichever came first. All processes use the
+// boot clock of one machine. Of two conflicting holds of one lock, one ends before the other
+// begins, and the later has the larger token. Terms of a group's leaders count as holds too.
 #pragma once
 
 #include <cstdint>
@@ -23,26 +22,26 @@ struct Hold {
   lock::Mode mode = lock::Mode::exclusive;
   lock::Token token = lock::kNoToken;
   Instant entered{};
-  Instant left{};  // of a client that died inside: when it was last seen there
+  Instant left{};  // if the client died while holding: when it was last seen
 };
 
-struct Breach {
+struct Violation {
   enum class Kind : std::uint8_t {
-    backwards,       // it ends before it begins: the client wrote nonsense
-    two_exclusive,   // two writers at once
-    reader_beside,   // a reader and a writer at once
-    token_disorder,  // the later of two in conflict has no larger token
+    backwards,          // a hold ends before it begins: the log is invalid
+    two_exclusive,      // two writers at once
+    reader_and_writer,  // a reader and a writer at once
+    token_disorder,     // the later of two conflicting holds has no larger token
   };
   Kind kind = Kind::backwards;
   Hold first{};
-  Hold second{};  // the one that entered later; of `backwards`, the same
+  Hold second{};  // the hold that began later; backwards: equal to first
 };
-std::string_view name_of(Breach::Kind kind);
-std::string text_of(const Breach& breach);
+std::string_view name_of(Violation::Kind kind);
+std::string text_of(const Violation& violation);
 
-// At most this many are reported: one is enough to look for its cause.
-inline constexpr std::size_t kMaxBreaches = 16;
-// Empty: all promises held. In any order; nothing is said of holds that do not conflict.
-std::vector<Breach> judge(std::vector<Hold> history);
+// Number of violations reported; one is enough to find a cause.
+inline constexpr std::size_t kMaxViolations = 16;
+// Empty: the history is correct. Holds may be in any order.
+std::vector<Violation> find_violations(std::vector<Hold> history);
 
 }  // namespace tempo::faults

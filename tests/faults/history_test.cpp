@@ -1,5 +1,4 @@
-// The judge of histories: what is right passes, and every way in which it can be made wrong is
-// seen.
+// The check of histories accepts correct histories and finds every kind of violation.
 #include "history.h"
 
 #include <algorithm>
@@ -13,7 +12,7 @@ namespace tempo::faults {
 namespace {
 
 using lock::Mode;
-using Kind = Breach::Kind;
+using Kind = Violation::Kind;
 
 Hold hold(std::uint32_t client, Mode mode, std::uint64_t token, int entered, int left,
           std::uint32_t lock = 0) {
@@ -40,94 +39,94 @@ std::vector<Hold> good() {
 
 std::vector<Kind> kinds(const std::vector<Hold>& history) {
   std::vector<Kind> kinds;
-  for (const Breach& breach : judge(history)) kinds.push_back(breach.kind);
+  for (const Violation& violation : find_violations(history)) kinds.push_back(violation.kind);
   return kinds;
 }
 
-TEST(Judge, LetsARightHistoryPass) {
-  EXPECT_TRUE(judge({}).empty());
-  EXPECT_TRUE(judge(good()).empty());
+TEST(History, AcceptsCorrectHistory) {
+  EXPECT_TRUE(find_violations({}).empty());
+  EXPECT_TRUE(find_violations(good()).empty());
 }
 
-TEST(Judge, DoesNotCareForTheOrderOfWriting) {
+TEST(History, AcceptsHoldsInAnyOrder) {
   std::vector<Hold> history = good();
   std::ranges::reverse(history);
-  EXPECT_TRUE(judge(history).empty());
+  EXPECT_TRUE(find_violations(history).empty());
 }
 
-TEST(Judge, SeesTwoWriters) {
+TEST(History, FindsTwoWriters) {
   std::vector<Hold> history = good();
   history[0].left += Nanos{1};
   EXPECT_EQ(kinds(history), std::vector{Kind::two_exclusive});
 }
 
-TEST(Judge, SeesAWriterInsideAnother) {
+TEST(History, FindsWriterInsideAnother) {
   std::vector<Hold> history = good();
   history.push_back(writer(2, 23, 750, 760));
   EXPECT_EQ(kinds(history), std::vector{Kind::two_exclusive});
 }
 
-// The one that is in the way need not be the one that entered last.
-TEST(Judge, SeesAReaderThatStayedBehindOthers) {
+// The conflicting hold need not be the one that began last.
+TEST(History, FindsReaderThatOutlastsLaterReaders) {
   std::vector<Hold> history = good();
   history[2].left = Instant{Nanos{511}};
-  EXPECT_EQ(kinds(history), std::vector{Kind::reader_beside});
+  EXPECT_EQ(kinds(history), std::vector{Kind::reader_and_writer});
 }
 
-TEST(Judge, SeesAReaderThatEntersBesideAWriter) {
+TEST(History, FindsReaderThatOverlapsWriter) {
   std::vector<Hold> history = good();
   history.push_back(reader(2, 23, 899, 950));
-  EXPECT_EQ(kinds(history), std::vector{Kind::reader_beside});
+  EXPECT_EQ(kinds(history), std::vector{Kind::reader_and_writer});
 }
 
-TEST(Judge, SeesATokenGivenTwice) {
+TEST(History, FindsRepeatedToken) {
   std::vector<Hold> history = good();
   history[1].token = history[0].token;
   EXPECT_EQ(kinds(history), std::vector{Kind::token_disorder});
 }
 
-TEST(Judge, SeesATokenThatFalls) {
+TEST(History, FindsDecreasingToken) {
   std::vector<Hold> history = good();
   std::swap(history[0].token, history[1].token);
   EXPECT_EQ(kinds(history), std::vector{Kind::token_disorder});
 }
 
-TEST(Judge, SeesAReadersTokenBelowAnEarlierWriters) {
+TEST(History, FindsReaderTokenBelowEarlierWriter) {
   std::vector<Hold> history = good();
   history[3].token = lock::Token{11};
   EXPECT_EQ(kinds(history), std::vector{Kind::token_disorder});
 }
 
-TEST(Judge, SeesAWritersTokenBelowAnEarlierReaders) {
+TEST(History, FindsWriterTokenBelowEarlierReader) {
   std::vector<Hold> history = good();
   history[5].token = lock::Token{13};
   EXPECT_EQ(kinds(history), std::vector{Kind::token_disorder});
 }
 
-TEST(Judge, SeesNonsense) {
+TEST(History, FindsHoldThatEndsBeforeItBegins) {
   std::vector<Hold> history = good();
   history.push_back(writer(2, 23, 950, 949));
   EXPECT_EQ(kinds(history), std::vector{Kind::backwards});
 }
 
-TEST(Judge, KeepsLocksApart) {
+TEST(History, ChecksLocksSeparately) {
   std::vector<Hold> history = good();
   history.push_back(hold(4, Mode::exclusive, 1, 100, 900, 1));
-  EXPECT_TRUE(judge(history).empty());
+  EXPECT_TRUE(find_violations(history).empty());
 }
 
-TEST(Judge, SaysWhoAndWhen) {
-  const auto breaches =
-      judge({writer(0, 5, 1'000'000, 3'000'000), reader(7, 6, 2'000'000, 4'000'000)});
-  ASSERT_EQ(breaches.size(), 1);
-  EXPECT_EQ(text_of(breaches[0]),
-            "a reader beside a writer: client 0 wrote under lock 0 from 1ms to 3ms with token 5; "
+TEST(History, DescribesViolation) {
+  const auto violations =
+      find_violations({writer(0, 5, 1'000'000, 3'000'000), reader(7, 6, 2'000'000, 4'000'000)});
+  ASSERT_EQ(violations.size(), 1);
+  EXPECT_EQ(text_of(violations[0]),
+            "reader and writer overlap: client 0 wrote under lock 0 from 1ms to 3ms with token 5; "
             "client 7 read under lock 0 from 2ms to 4ms with token 6");
 }
 
-// Whatever the history: exactly those with a pair in conflict that overlaps or is out of order,
-// looked for pair by pair, are refused.
-RC_GTEST_PROP(JudgeProperty, AgreesWithLookingAtEveryPair, ()) {
+// A history is rejected exactly if a comparison of all pairs finds two conflicting holds that
+// overlap or whose tokens are out of order.
+RC_GTEST_PROP(HistoryProperty, AgreesWithComparingAllPairs, ()) {
   std::vector<Hold> history;
   int clock = 0;
   std::uint64_t token = 0;
@@ -141,18 +140,18 @@ RC_GTEST_PROP(JudgeProperty, AgreesWithLookingAtEveryPair, ()) {
                            entered, left));
     clock = *rc::gen::inRange(0, 4) == 0 ? entered : left;
   }
-  bool right = true;
+  bool correct = true;
   for (const Hold& one : history)
     for (const Hold& other : history) {
       if (one.client >= other.client || !conflict(one.mode, other.mode)) continue;
       const bool before = one.left <= other.entered;
       const bool after = other.left <= one.entered;
-      // Of two that share one instant and nothing else, either may have been first.
-      right &= (before && one.token < other.token) || (after && other.token < one.token);
+      // Of two holds that share one instant and nothing else, either may have been first.
+      correct &= (before && one.token < other.token) || (after && other.token < one.token);
     }
-  const bool passed = judge(history).empty();
-  RC_CLASSIFY(right);
-  RC_ASSERT(passed == right);
+  const bool passed = find_violations(history).empty();
+  RC_CLASSIFY(correct);
+  RC_ASSERT(passed == correct);
 }
 
 }  // namespace

@@ -1,10 +1,9 @@
 // Locks and a group under random faults: five real daemons, eight programs that take locks through
-// libtempo, five that want to lead the group, one at each daemon, and a schedule of faults for each
-// seed.
+// libtempo, five candidates for the group, one at each daemon, and a schedule of faults per seed.
 //
-// One seed is one test: --gtest_filter='*/LockFaults.*/SEED' plays one again (those above 20 with
-// TEMPO_SOAK in the environment). What is the same then is what is done to the daemons and what the
-// clients want; when the kernel lets whom run is not.
+// One seed is one test: --gtest_filter='*/LockFaults.*/SEED' repeats it (seeds above 20 need
+// TEMPO_SOAK in the environment). The faults and the clients' draws are then the same; the
+// kernel's scheduling is not.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -15,12 +14,12 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
-#include "workload.h"
+#include "cluster.h"
 #include "history.h"
 #include "platform/clocks/boot_clock.h"
 #include "schedule.h"
-#include "cluster.h"
 #include "support/site.h"
+#include "workload.h"
 
 namespace tempo::faults {
 namespace {
@@ -28,10 +27,10 @@ namespace {
 constexpr std::uint32_t kClients = 8;
 constexpr std::uint32_t kCandidates = 5;
 constexpr Shape kShape{.clients = kClients + kCandidates, .lease = 300ms};
-constexpr int kShort = 20;
-constexpr int kLong = 200;
+constexpr int kShortSchedules = 20;
+constexpr int kSoakSchedules = 200;
 
-int schedules() { return std::getenv("TEMPO_SOAK") != nullptr ? kLong : kShort; }
+int schedules() { return std::getenv("TEMPO_SOAK") != nullptr ? kSoakSchedules : kShortSchedules; }
 
 std::string obstacle() {
   const std::string obstacle = testbed::Site::obstacle();
@@ -42,8 +41,8 @@ std::string obstacle() {
 class LockFaults : public testing::TestWithParam<int> {
  protected:
   static void SetUpTestSuite() {
-    why_not = obstacle();
-    if (!why_not.empty()) return;
+    skip_reason = obstacle();
+    if (!skip_reason.empty()) return;
     site = std::make_unique<testbed::Site>(testbed::Site::Options{
         .tempod = TEMPO_TEMPOD,
         .profile = "fast",
@@ -54,7 +53,7 @@ class LockFaults : public testing::TestWithParam<int> {
   }
   static void TearDownTestSuite() { site.reset(); }
   void SetUp() override {
-    if (!why_not.empty()) GTEST_SKIP() << why_not;
+    if (!skip_reason.empty()) GTEST_SKIP() << skip_reason;
     ASSERT_TRUE(site->wait(20s, all_ready)) << logs();
   }
 
@@ -73,46 +72,48 @@ class LockFaults : public testing::TestWithParam<int> {
   }
 
   static std::unique_ptr<testbed::Site> site;
-  static std::string why_not;
+  static std::string skip_reason;
 };
 std::unique_ptr<testbed::Site> LockFaults::site;
-std::string LockFaults::why_not;
+std::string LockFaults::skip_reason;
 
-TEST_P(LockFaults, BreakNoPromise) {
+TEST_P(LockFaults, KeepExclusionAndTokenOrder) {
   const auto seed = static_cast<std::uint64_t>(GetParam());
   const Schedule schedule = schedule_of(seed, kShape);
   SCOPED_TRACE(fmt::format("seed {}:\n{}", seed, text_of(schedule)));
-  Workload::Options order{.seed = seed,
-                          .sockets = {},
-                          .clients = kClients,
-                          .candidates = kCandidates,
-                          .lease = kShape.lease};
-  for (std::uint32_t i = 0; i < kShape.hosts; ++i) order.sockets.push_back(site->host(i).socket());
-  Workload workload(order);
-  // Faults are to strike somebody.
+  Workload::Options options{.seed = seed,
+                            .sockets = {},
+                            .clients = kClients,
+                            .candidates = kCandidates,
+                            .lease = kShape.lease};
+  for (std::uint32_t i = 0; i < kShape.hosts; ++i)
+    options.sockets.push_back(site->host(i).socket());
+  Workload workload(options);
+  // Faults begin when every client has held a lock and the group has a leader.
   ASSERT_TRUE(site->wait(10s, [&] { return workload.without_lock_since(Instant{}).empty(); }))
       << logs();
   ASSERT_TRUE(site->wait(10s, [&] { return workload.led_since(Instant{}); })) << logs();
 
-  Cluster(*site, workload).play(schedule);
+  Cluster(*site, workload).run(schedule);
   const Instant healed = sys::boot_clock();
-  std::optional<Nanos> served, led;  // again, so long after
+  std::optional<Nanos> served, led;  // time from the end of the faults; nullopt: not yet
   site->wait(10s, [&] {
     const Nanos since = sys::boot_clock() - healed;
     if (!served && workload.without_lock_since(healed).empty()) served = since;
     if (!led && workload.led_since(healed)) led = since;
     return served && led;
   });
-  EXPECT_TRUE(served) << "without a lock: "
+  EXPECT_TRUE(served) << "clients without a lock: "
                       << testing::PrintToString(workload.without_lock_since(healed)) << '\n'
                       << logs();
-  EXPECT_TRUE(led) << "nobody leads\n" << logs();
+  EXPECT_TRUE(led) << "the group has no leader\n" << logs();
   workload.end();
 
   const std::vector<Hold> history = workload.history();
-  for (const Breach& breach : judge(history)) ADD_FAILURE() << text_of(breach);
+  for (const Violation& violation : find_violations(history)) ADD_FAILURE() << text_of(violation);
   RecordProperty("holds", static_cast<int>(history.size()));
-  RecordProperty("terms", static_cast<int>(std::ranges::count(history, order.locks, &Hold::lock)));
+  RecordProperty("terms",
+                 static_cast<int>(std::ranges::count(history, options.locks, &Hold::lock)));
   RecordProperty("lost", static_cast<int>(workload.lost()));
   RecordProperty("broken", static_cast<int>(workload.broken()));
   RecordProperty("served_again_ms", static_cast<int>(served.value_or(Nanos{0}) / 1ms));

@@ -1,4 +1,4 @@
-// The tests, or the command that some of them run under a lock.
+// Runs the tests, or the command that some tests run under a lock (stamps.h).
 #include <string>
 #include <vector>
 
@@ -6,9 +6,9 @@
 
 #include "stamps.h"
 
-int main(int count, char** words) {
-  if (count > 1 && std::string(words[1]) == tempo::faults::kStamp)
-    return tempo::faults::stamp({words + 2, words + count});
-  testing::InitGoogleTest(&count, words);
+int main(int count, char** arguments) {
+  if (count > 1 && std::string(arguments[1]) == tempo::faults::kStamp)
+    return tempo::faults::stamp({arguments + 2, arguments + count});
+  testing::InitGoogleTest(&count, arguments);
   return RUN_ALL_TESTS();
 }

@@ -13,15 +13,15 @@
 namespace tempo::faults {
 namespace {
 
-constexpr std::uint32_t kCause = 1;
-constexpr std::uint64_t kFewest = 4;
-constexpr std::uint64_t kMost = 9;
-constexpr int kLeases = 6;  // that a schedule lasts
-constexpr int kLongest = 3;
+constexpr std::uint32_t kCause = 1;  // random stream of schedules
+constexpr std::uint64_t kMinFaults = 4;
+constexpr std::uint64_t kMaxFaults = 9;
+constexpr int kScheduleLeases = 6;  // length of a schedule, in lease times
+constexpr int kMaxFaultLeases = 3;  // longest fault, in lease times
 
 constexpr auto kNames = std::to_array<std::string_view>(
     {"is killed", "loses its worker", "is stopped", "is restarted", "loses its link",
-     "hears nothing", "are cut off", "loses datagrams", "is killed", "is stopped"});
+     "receives nothing", "are cut off", "loses datagrams", "is killed", "is stopped"});
 static_assert(kNames.size() == std::to_underlying(Fault::Kind::count));
 
 std::string hosts_text(std::uint32_t hosts) {
@@ -53,23 +53,24 @@ std::string text_of(const Schedule& schedule) {
 }
 
 Schedule schedule_of(std::uint64_t seed, const Shape& shape) {
-  Stream chance(seed, kCause, 0);
-  Schedule schedule{.faults = {}, .length = kLeases * shape.lease};
+  Stream random(seed, kCause, 0);
+  Schedule schedule{.faults = {}, .length = kScheduleLeases * shape.lease};
   const auto milliseconds = [&](Nanos low, Nanos high) {
-    return std::chrono::floor<std::chrono::milliseconds>(chance.uniform(low, high));
+    return std::chrono::floor<std::chrono::milliseconds>(random.uniform(low, high));
   };
-  const std::uint64_t count = kFewest + chance.below(kMost - kFewest + 1);
+  const std::uint64_t count = kMinFaults + random.below(kMaxFaults - kMinFaults + 1);
   for (std::uint64_t i = 0; i < count; ++i) {
     Fault fault;
-    fault.kind = static_cast<Fault::Kind>(chance.below(std::to_underlying(Fault::Kind::count)));
+    fault.kind = static_cast<Fault::Kind>(random.below(std::to_underlying(Fault::Kind::count)));
     fault.begin = milliseconds(Nanos{0}, schedule.length - shape.lease);
-    fault.end = std::min<Nanos>(fault.begin + milliseconds(shape.lease / 8, kLongest * shape.lease),
-                                schedule.length);
-    // Drawn for every kind, so that one kind more or less does not change what follows.
-    const auto host = static_cast<std::uint32_t>(chance.below(shape.hosts));
-    const auto side = static_cast<std::uint32_t>(1 + chance.below((1U << shape.hosts) - 2));
-    const auto client = static_cast<std::uint32_t>(chance.below(shape.clients));
-    const auto percent = static_cast<unsigned>(10 + 10 * chance.below(6));
+    fault.end =
+        std::min<Nanos>(fault.begin + milliseconds(shape.lease / 8, kMaxFaultLeases * shape.lease),
+                        schedule.length);
+    // Drawn for every kind, so that a new kind does not change the following draws.
+    const auto host = static_cast<std::uint32_t>(random.below(shape.hosts));
+    const auto side = static_cast<std::uint32_t>(1 + random.below((1U << shape.hosts) - 2));
+    const auto client = static_cast<std::uint32_t>(random.below(shape.clients));
+    const auto percent = static_cast<unsigned>(10 + 10 * random.below(6));
     switch (fault.kind) {
       case Fault::Kind::partition:
         fault.hosts = side;

@@ -1,8 +1,8 @@
-// What goes wrong, and when: one seed, one schedule.
+// A schedule of faults with their times; each seed gives one schedule.
 //
-// Pure: who carries it out is `stage.h`. Every fault has its own end, and all are over when the
-// schedule is. Spans are drawn around the length of a lease, where what may go wrong does: much
-// shorter ones are noticed by nobody, much longer ones by everybody.
+// Pure; cluster.h carries it out. Every fault has its own end, and all end within the schedule.
+// Durations are drawn around the lease time, where defects are likely: much shorter faults have no
+// effect, much longer ones always expire leases.
 #pragma once
 
 #include <cstdint>
@@ -15,24 +15,24 @@ namespace tempo::faults {
 
 struct Fault {
   enum class Kind : std::uint8_t {
-    kill,         // the host's daemon, parent and worker; started again at the end
-    crash,        // its worker; its parent starts another
-    stop,         // its worker, by SIGSTOP; continued at the end
-    restart,      // the daemon ends in order and is started again at the end
-    link_down,    // the host's wire
-    deaf,         // what is sent to the host is lost, what it sends is not
-    partition,    // the hosts in `hosts` on one side, all others on the other
-    loss,         // every datagram with a probability
-    kill_client,  // another takes its place at the end
-    stop_client,  // by SIGSTOP; continued at the end
+    kill,         // SIGKILL to the host's tempod, parent and worker; started again at the end
+    crash,        // SIGKILL to the worker; the parent starts another
+    stop,         // SIGSTOP to the worker; continued at the end
+    restart,      // clean shutdown of tempod; started again at the end
+    link_down,    // the host's link is down
+    deaf,         // datagrams to the host are lost, datagrams from it are not
+    partition,    // separates the hosts in `hosts` from all others
+    loss,         // every datagram is lost with probability `percent`
+    kill_client,  // SIGKILL; a new process replaces it at the end
+    stop_client,  // SIGSTOP; continued at the end
     count
   };
   Kind kind = Kind::kill;
   Nanos begin{0};
   Nanos end{0};
-  std::uint32_t hosts = 0;   // a bit for each that it strikes
-  std::uint32_t client = 0;  // of those that strike a client
-  unsigned percent = 0;      // of loss
+  std::uint32_t hosts = 0;   // one bit per affected host
+  std::uint32_t client = 0;  // only for kill_client and stop_client
+  unsigned percent = 0;      // only for loss
 
   bool operator==(const Fault&) const = default;
 };
@@ -45,8 +45,8 @@ struct Shape {
 };
 
 struct Schedule {
-  std::vector<Fault> faults;  // in the order of their beginnings
-  Nanos length{0};            // all are over by then
+  std::vector<Fault> faults;  // ordered by begin
+  Nanos length{0};            // all faults have ended by then
 
   bool operator==(const Schedule&) const = default;
 };

@@ -1,4 +1,4 @@
-// Schedules of faults: the same for one seed, whole, and over when they say so.
+// Schedules of faults depend on the seed alone, contain valid faults and end in time.
 #include "schedule.h"
 
 #include <array>
@@ -13,12 +13,12 @@ namespace {
 
 constexpr Shape kShape{.lease = 400ms};
 
-TEST(Schedule, IsDecidedByItsSeed) {
+TEST(Schedule, DependsOnTheSeedAlone) {
   EXPECT_EQ(schedule_of(7, kShape), schedule_of(7, kShape));
   EXPECT_NE(schedule_of(7, kShape), schedule_of(8, kShape));
 }
 
-TEST(Schedule, StrikesOnlyWhatThereIsAndEndsInTime) {
+TEST(Schedule, ContainsValidFaultsAndEndsInTime) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     const Schedule schedule = schedule_of(seed, kShape);
     ASSERT_GE(schedule.faults.size(), 4) << seed;
@@ -33,29 +33,29 @@ TEST(Schedule, StrikesOnlyWhatThereIsAndEndsInTime) {
       EXPECT_LE(fault.percent, 60);
       if (fault.kind == Fault::Kind::partition) {
         EXPECT_GT(std::popcount(fault.hosts), 0);
-        EXPECT_LT(std::popcount(fault.hosts), 5) << "nobody is cut off from nobody";
+        EXPECT_LT(std::popcount(fault.hosts), 5) << "a partition has two sides";
       }
       before = fault.begin;
     }
   }
 }
 
-// What 200 seeds draw is everything, and more than once at a time.
-TEST(Schedule, LeavesNothingOut) {
+// 200 seeds draw every kind of fault, and faults that overlap.
+TEST(Schedule, DrawsEveryKindAndOverlaps) {
   std::array<int, std::to_underlying(Fault::Kind::count)> times{};
-  int together = 0;
+  int overlaps = 0;
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     const Schedule schedule = schedule_of(seed, kShape);
     for (std::size_t i = 0; i < schedule.faults.size(); ++i) {
       ++times[std::to_underlying(schedule.faults[i].kind)];
-      together += i > 0 && schedule.faults[i].begin < schedule.faults[i - 1].end ? 1 : 0;
+      overlaps += i > 0 && schedule.faults[i].begin < schedule.faults[i - 1].end ? 1 : 0;
     }
   }
   for (const int count : times) EXPECT_GT(count, 50);
-  EXPECT_GT(together, 200);
+  EXPECT_GT(overlaps, 200);
 }
 
-TEST(Schedule, CanBeRead) {
+TEST(Schedule, HasReadableText) {
   EXPECT_EQ(
       text_of(Fault{.kind = Fault::Kind::partition, .begin = 20ms, .end = 1s, .hosts = 0b10010}),
       "20ms..1s host 1, host 4 are cut off");

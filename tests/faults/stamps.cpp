@@ -17,14 +17,14 @@
 namespace tempo::faults {
 namespace {
 
-constexpr long kNapNs = 100'000;
+constexpr long kPollNs = 100'000;
 
 struct Page {
   std::atomic<std::int64_t> first{0};
   std::atomic<std::int64_t> last{0};
 };
 
-// Null: there is no such file, or it is empty.
+// nullptr: the file does not exist, is empty or cannot be mapped.
 Page* page_of(const std::string& file, int flags) {
   const int descriptor = open(file.c_str(), flags | O_CLOEXEC, 0644);
   if (descriptor < 0) return nullptr;
@@ -39,24 +39,25 @@ Page* page_of(const std::string& file, int flags) {
 
 }  // namespace
 
-std::vector<std::string> words_of(const StampOrder& order) {
-  return {std::filesystem::read_symlink("/proc/self/exe").string(), kStamp, order.file,
-          std::to_string(order.span.count()), order.stubborn ? "stubborn" : "polite"};
+std::vector<std::string> stamp_command(const StampOptions& options) {
+  return {std::filesystem::read_symlink("/proc/self/exe").string(), kStamp, options.file,
+          std::to_string(options.span.count()),
+          options.ignore_term ? "ignore-term" : "exit-on-term"};
 }
 
-int stamp(const std::vector<std::string>& words) {
-  if (words.size() != 3) return 2;
-  if (words[2] == "stubborn") std::signal(SIGTERM, SIG_IGN);
-  Page* const page = page_of(words[0], O_RDWR | O_CREAT);
+int stamp(const std::vector<std::string>& arguments) {
+  if (arguments.size() != 3) return 2;
+  if (arguments[2] == "ignore-term") std::signal(SIGTERM, SIG_IGN);
+  Page* const page = page_of(arguments[0], O_RDWR | O_CREAT);
   if (page == nullptr) return 2;
-  const Nanos span{parse_number<std::int64_t>(words[1]).value_or(0)};
+  const Nanos span{parse_number<std::int64_t>(arguments[1]).value_or(0)};
   const Instant first = sys::boot_clock();
   page->last = first.time_since_epoch().count();
   page->first = first.time_since_epoch().count();
   for (Instant now = first; now < first + span; now = sys::boot_clock()) {
     page->last = now.time_since_epoch().count();
-    const timespec nap{.tv_sec = 0, .tv_nsec = kNapNs};
-    nanosleep(&nap, nullptr);
+    const timespec interval{.tv_sec = 0, .tv_nsec = kPollNs};
+    nanosleep(&interval, nullptr);
   }
   page->last = sys::boot_clock().time_since_epoch().count();
   return 0;

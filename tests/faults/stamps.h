@@ -1,8 +1,7 @@
-// A command that says when it runs: the first and the last moment, in a file that outlives it.
+// A command that records its first and last time of running in a file.
 //
-// The test program starts itself again as that command, under `tempo lock`. It looks at the clock
-// every tenth of a millisecond, so that it is seen to run until a tenth of a millisecond before its
-// end, whoever ends it.
+// The test program runs itself as this command under `tempo lock`. The command writes the time
+// every 0.1 ms, so the last stamp is at most 0.1 ms before its end, even if it is killed.
 #pragma once
 
 #include <optional>
@@ -13,21 +12,21 @@
 
 namespace tempo::faults {
 
-inline constexpr const char* kStamp = "--stamp";  // the word by which main() knows
+inline constexpr const char* kStamp = "--stamp";  // first argument; main() then calls stamp()
 
-struct Stamps {
+struct Stamps {  // boot time
   Instant first{};
   Instant last{};
 };
 
-struct StampOrder {
+struct StampOptions {
   std::string file;
-  Nanos span{0};          // it ends by itself then
-  bool stubborn = false;  // does not end when asked to by TERM
+  Nanos span{0};             // the command exits after this time
+  bool ignore_term = false;  // ignores SIGTERM
 };
-std::vector<std::string> words_of(const StampOrder& order);  // a command line for it
-int stamp(const std::vector<std::string>& words);            // what it does
+std::vector<std::string> stamp_command(const StampOptions& options);  // its command line
+int stamp(const std::vector<std::string>& arguments);  // arguments after kStamp; the exit status
 
-std::optional<Stamps> stamps_in(const std::string& file);  // nothing: it has not run yet
+std::optional<Stamps> stamps_in(const std::string& file);  // nullopt: not started yet
 
 }  // namespace tempo::faults

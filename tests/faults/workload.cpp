@@ -1,3 +1,5 @@
+#include "workload.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
@@ -15,103 +17,103 @@
 
 #include "base/random.h"
 #include "candidate.h"
-#include "workload.h"
 #include "platform/clocks/boot_clock.h"
 #include "tempo/lock.h"
 
 namespace tempo::faults {
 namespace {
 
-constexpr std::uint32_t kCause = 2;
-constexpr Nanos kLongestRest = 10ms;  // between two locks
-constexpr Nanos kPatience = 300ms;    // with a daemon that does not answer
-constexpr Nanos kNap = 1ms;           // between two looks at the clock, inside
-constexpr int kEndingPolls = 5000;    // of a millisecond, for all to end
+constexpr std::uint32_t kCause = 2;   // random stream of clients
+constexpr Nanos kMaxPause = 10ms;     // longest pause between two locks
+constexpr Nanos kTimeout = 300ms;     // for a reply of the daemon
+constexpr Nanos kPollInterval = 1ms;  // between two readings of the clock while a lock is held
+constexpr int kMaxStopPolls = 5000;   // one each millisecond until a client must have ended
 
-// In a process of its own.
+// A program that takes locks, in its own process.
 class Client {
  public:
-  Client(const Workload::Options& order, std::uint32_t number, std::uint32_t life, Notes& notes)
-      : order_(&order), notes_(&notes), chance_(order.seed, kCause, number * 1000 + life) {
-    socket_ = order.sockets[number % order.sockets.size()];
+  Client(const Workload::Options& options, std::uint32_t number, std::uint32_t incarnation,
+         HoldLog& log)
+      : options_(&options), log_(&log), random_(options.seed, kCause, number * 1000 + incarnation) {
+    socket_ = options.sockets[number % options.sockets.size()];
   }
 
   void run() {
-    while (!notes_->over) {
-      rest(chance_.uniform(Nanos{0}, kLongestRest));
-      if (notes_->full() || !connected()) continue;
-      take_one();
+    while (!log_->stop) {
+      sleep_for(random_.uniform(Nanos{0}, kMaxPause));
+      if (log_->full() || !connected()) continue;
+      acquire_one();
     }
   }
 
  private:
   bool connected() {
     if (locks_) return true;
-    auto locks = Locks::connect(socket_, kPatience);
+    auto locks = Locks::connect(socket_, kTimeout);
     if (!locks) return false;
     locks_.emplace(*std::move(locks));
     return true;
   }
 
-  void take_one() {
-    // The last lock is held for long, so that whatever goes wrong strikes somebody inside.
-    const auto number = chance_.chance(0.03)
-                            ? order_->locks - 1
-                            : static_cast<std::uint32_t>(chance_.below(order_->locks - 1));
-    const bool shared = chance_.chance(0.4);
-    auto lock = locks_->acquire(fmt::format("seed{}-{}", order_->seed, number),
-                                {.shared = shared, .wait = 2 * order_->lease});
-    if (lock) return be_inside(*lock, number, shared);
+  void acquire_one() {
+    // Clients hold the last lock for a long time, so that every fault hits a holder.
+    const auto number = random_.chance(0.03)
+                            ? options_->locks - 1
+                            : static_cast<std::uint32_t>(random_.below(options_->locks - 1));
+    const bool shared = random_.chance(0.4);
+    auto lock = locks_->acquire(fmt::format("seed{}-{}", options_->seed, number),
+                                {.shared = shared, .wait = 2 * options_->lease});
+    if (lock) return hold(*lock, number, shared);
     if (lock.error().code == ErrorCode::timed_out) return;
     locks_.reset();
-    ++notes_->broken;
+    ++log_->broken;
   }
 
-  void be_inside(Lock& lock, std::uint32_t number, bool shared) {
-    const Nanos span = number == order_->locks - 1
-                           ? chance_.uniform(order_->lease / 2, 2 * order_->lease)
-                           : chance_.uniform(Nanos{0}, order_->lease / 60);
-    Instant until{lock.deadline()};
+  void hold(Lock& lock, std::uint32_t number, bool shared) {
+    const Nanos span = number == options_->locks - 1
+                           ? random_.uniform(options_->lease / 2, 2 * options_->lease)
+                           : random_.uniform(Nanos{0}, options_->lease / 60);
+    Instant deadline{lock.deadline()};
     const Instant entered = sys::boot_clock();
-    if (entered >= until) return;  // told too late
-    notes_->enter(number, shared ? lock::Mode::shared : lock::Mode::exclusive,
-                  lock::Token{lock.token()}, entered);
+    if (entered >= deadline) return;  // the grant arrived after the lease ended
+    log_->enter(number, shared ? lock::Mode::shared : lock::Mode::exclusive,
+                lock::Token{lock.token()}, entered);
     for (;;) {
       const Instant now = sys::boot_clock();
-      if (now >= until) {
-        ++notes_->lost;
-        return notes_->leave(until);
+      if (now >= deadline) {
+        ++log_->lost;
+        return log_->leave(deadline);
       }
-      notes_->see(now);
-      if (now >= entered + span || notes_->over) return notes_->leave(now);
-      rest(std::min({kNap, entered + span - now, until - now}));
+      log_->update(now);
+      if (now >= entered + span || log_->stop) return log_->leave(now);
+      sleep_for(std::min({kPollInterval, entered + span - now, deadline - now}));
       const Instant before = sys::boot_clock();
-      const Nanos news = lock.deadline();
-      if (news == Nanos{0}) {  // told that it is lost; until then it could act
-        ++notes_->lost;
-        return notes_->leave(std::min(before, until));
+      const Nanos new_deadline = lock.deadline();
+      if (new_deadline == Nanos{0}) {  // tempod reported the loss; the client could act until then
+        ++log_->lost;
+        return log_->leave(std::min(before, deadline));
       }
-      until = Instant{news};
+      deadline = Instant{new_deadline};
     }
   }
 
-  const Workload::Options* order_;
-  Notes* notes_;
-  Stream chance_;
+  const Workload::Options* options_;
+  HoldLog* log_;
+  Stream random_;
   std::string socket_;
   std::optional<Locks> locks_;
 };
 
 }  // namespace
 
-void rest(Nanos span) {
+void sleep_for(Nanos span) {
   const timespec time{.tv_sec = span / 1s, .tv_nsec = (span % 1s).count()};
   nanosleep(&time, nullptr);
 }
 
-// --- notes ---
+// --- log of one client ---
 
-void Notes::enter(std::uint32_t lock, lock::Mode mode, lock::Token token, Instant at) {
+void HoldLog::enter(std::uint32_t lock, lock::Mode mode, lock::Token token, Instant at) {
   Line& line = lines_[count_];
   line.lock = lock;
   line.shared = mode == lock::Mode::shared;
@@ -122,17 +124,17 @@ void Notes::enter(std::uint32_t lock, lock::Mode mode, lock::Token token, Instan
   ++count_;
 }
 
-bool Notes::entered_since(Instant when) const {
+bool HoldLog::entered_since(Instant when) const {
   const std::size_t count = count_;
   return count > 0 && Instant{Nanos{lines_[count - 1].entered}} >= when;
 }
 
-bool Notes::inside_since(Instant when) const {
+bool HoldLog::inside_since(Instant when) const {
   const std::size_t count = count_;
   return count > 0 && Instant{Nanos{lines_[count - 1].seen}} >= when;
 }
 
-void Notes::add_to(std::vector<Hold>& history, std::uint32_t client) const {
+void HoldLog::add_to(std::vector<Hold>& history, std::uint32_t client) const {
   const std::size_t count = count_;
   for (std::size_t i = 0; i < count; ++i) {
     const Line& line = lines_[i];
@@ -145,34 +147,35 @@ void Notes::add_to(std::vector<Hold>& history, std::uint32_t client) const {
   }
 }
 
-// --- the crew ---
+// --- all clients ---
 
-Workload::Workload(Options order) : order_(std::move(order)), processes_(all()), lives_(all()) {
+Workload::Workload(Options options)
+    : options_(std::move(options)), processes_(all()), incarnations_(all()) {
   for (std::uint32_t i = 0; i < all(); ++i) {
     void* const memory =
-        mmap(nullptr, sizeof(Notes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) throw std::runtime_error("no memory for the notes of clients");
-    notes_.push_back(new (memory) Notes);
+        mmap(nullptr, sizeof(HoldLog), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) throw std::runtime_error("cannot map the log of a client");
+    logs_.push_back(new (memory) HoldLog);
   }
   for (std::uint32_t i = 0; i < all(); ++i) start(i);
 }
 
 Workload::~Workload() {
   for (std::uint32_t i = 0; i < all(); ++i) kill(i);
-  for (Notes* const notes : notes_) munmap(notes, sizeof(Notes));
+  for (HoldLog* const log : logs_) munmap(log, sizeof(HoldLog));
 }
 
 void Workload::start(std::uint32_t client) {
-  const std::uint32_t life = lives_[client]++;
+  const std::uint32_t incarnation = incarnations_[client]++;
   const pid_t process = fork();
-  if (process < 0) throw std::runtime_error("no process for a client");
+  if (process < 0) throw std::runtime_error("cannot fork a client");
   processes_[client] = process;
   if (process != 0) return;
-  prctl(PR_SET_PDEATHSIG, SIGKILL);  // none outlives a test that was aborted
-  if (client < order_.clients)
-    Client(order_, client, life, *notes_[client]).run();
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // clients of an aborted test end with it
+  if (client < options_.clients)
+    Client(options_, client, incarnation, *logs_[client]).run();
   else
-    Candidate(order_, client, life, *notes_[client]).run();
+    Candidate(options_, client, incarnation, *logs_[client]).run();
   _exit(0);
 }
 
@@ -194,41 +197,41 @@ void Workload::pause(std::uint32_t client, bool on) const {
 
 std::vector<std::uint32_t> Workload::without_lock_since(Instant when) const {
   std::vector<std::uint32_t> without;
-  for (std::uint32_t i = 0; i < order_.clients; ++i)
-    if (!notes_[i]->entered_since(when)) without.push_back(i);
+  for (std::uint32_t i = 0; i < options_.clients; ++i)
+    if (!logs_[i]->entered_since(when)) without.push_back(i);
   return without;
 }
 
 bool Workload::led_since(Instant when) const {
-  for (std::uint32_t i = order_.clients; i < all(); ++i)
-    if (notes_[i]->inside_since(when)) return true;
+  for (std::uint32_t i = options_.clients; i < all(); ++i)
+    if (logs_[i]->inside_since(when)) return true;
   return false;
 }
 
 std::vector<Hold> Workload::history() const {
   std::vector<Hold> history;
-  for (std::uint32_t i = 0; i < all(); ++i) notes_[i]->add_to(history, i);
+  for (std::uint32_t i = 0; i < all(); ++i) logs_[i]->add_to(history, i);
   return history;
 }
 
 std::uint64_t Workload::lost() const {
   std::uint64_t all = 0;
-  for (const Notes* notes : notes_) all += notes->lost;
+  for (const HoldLog* log : logs_) all += log->lost;
   return all;
 }
 
 std::uint64_t Workload::broken() const {
   std::uint64_t all = 0;
-  for (const Notes* notes : notes_) all += notes->broken;
+  for (const HoldLog* log : logs_) all += log->broken;
   return all;
 }
 
 void Workload::end() {
-  for (Notes* const notes : notes_) notes->over = true;
+  for (HoldLog* const log : logs_) log->stop = true;
   for (std::uint32_t i = 0; i < all(); ++i) {
-    for (int polls = 0; polls < kEndingPolls && processes_[i] != 0; ++polls) {
+    for (int polls = 0; polls < kMaxStopPolls && processes_[i] != 0; ++polls) {
       if (waitpid(processes_[i], nullptr, WNOHANG) != 0) processes_[i] = 0;
-      if (processes_[i] != 0) rest(1ms);
+      if (processes_[i] != 0) sleep_for(1ms);
     }
     kill(i);
   }
