@@ -1,47 +1,47 @@
-# A thin front: the work is in tools/ and in CMake (CMakePresets.json). `make help` lists the targets.
+# Short names for the scripts in tools/ and the CMake presets (CMakePresets.json). `make help` lists the targets.
 
 .DEFAULT_GOAL := build
 .PHONY: help deps deps-all build run test asan tsan coverage soak bench lint format clean
 
-help:      ## this list
+help:      ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
 
 deps:      ## install the Debian packages for building and testing; asks first on a terminal
 	@tools/deps build peers
 
-deps-all:  ## also what bench, soak and lint use: clang 19, rivals, a browser
+deps-all:  ## install also the packages for bench, soak and lint: clang 19, programs to compare with, a browser
 	@tools/deps all
 
-build: deps ## release binaries in build/release/bin/
+build: deps ## build the release binaries in build/release/bin/
 	@tools/build release
 
-run:       ## build tempo and tempod, then watch five daemons agree and lose their master; ARGS="..." is passed on
+run:       ## build tempo and tempod and run the demo: five daemons synchronize and lose their master; ARGS="..." for `tempo demo`
 	@tools/deps run
 	@tools/build release run
 	@build/release/bin/tempo demo $(ARGS)
 
-test: deps ## build and run every test: units and the daemon with sanitizers, whole programs in the release build
+test: deps ## build and run all tests: units and the daemon with sanitizers, whole programs in the release build
 	@tools/test dev release
 
-asan: deps ## every test, whole programs too, under the address and undefined-behaviour sanitizers
+asan: deps ## run all tests, including whole programs, under the address and undefined-behaviour sanitizers
 	@tools/test asan
 
-tsan: deps ## every test again under the thread sanitizer
+tsan: deps ## run all tests under the thread sanitizer
 	@tools/test tsan
 
-coverage:  ## which lines of the protocols the tests reach, as a table and as pages in build/coverage/pages
+coverage:  ## measure line coverage of the protocols: a table, and pages in build/coverage/pages
 	@tools/deps build coverage
 	@tools/coverage
 
-soak: deps ## the long simulations, in the release build
+soak: deps ## run the long simulations in the release build
 	@tools/test soak
 
-bench:     ## run every benchmark, one after another
+bench:     ## run all benchmarks one after another
 	@tools/deps build bench
 	@tools/build release bench
 	@for program in build/release/bin/bench_*; do [ ! -x "$$program" ] || "$$program" || exit 1; done
 
-lint:      ## format, clang-tidy and the house rules; changes nothing
+lint:      ## run clang-format, tools/house-rules and clang-tidy; changes no file
 	@tools/deps build lint
 	@tools/lint
 

@@ -1,7 +1,7 @@
-# libtempo: the network's time, locks and elections for programs of others, as one archive and its headers,
-# which are C++17 (those whose names end in _c, C).
-# cmake --install BUILD --component libtempo --prefix DIR; then find_package(tempo), or pkg-config tempo.
-# tempod's configuration is part of the api module and not of the library.
+# libtempo: network time, locks and elections for other programs, as one static library and its headers. The
+# headers are C++17; those whose names end in _c are C.
+# Install: cmake --install BUILD --component libtempo --prefix DIR; use: find_package(tempo) or pkg-config tempo.
+# The library leaves out the configuration files of tempod, which are part of the api module.
 add_library(libtempo STATIC $<TARGET_OBJECTS:tempo_client>
             "$<FILTER:$<TARGET_OBJECTS:tempo_api>,EXCLUDE,/(settings|config_[a-z]+)\\.cpp>"
             "$<FILTER:$<TARGET_OBJECTS:tempo_base>,EXCLUDE,/toml\\.cpp>")
@@ -22,7 +22,7 @@ include("${CMAKE_CURRENT_LIST_DIR}/tempo-targets.cmake")
 ]] @ONLY)
 install(FILES "${CMAKE_BINARY_DIR}/tempo-config.cmake" DESTINATION lib/cmake/tempo
         COMPONENT libtempo)
-# Found by its own place, so that the tree can be installed anywhere.
+# The prefix is relative to the .pc file, so that the installation can be moved.
 file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/tempo.pc" CONTENT [[
 prefix=${pcfiledir}/../..
 

@@ -1,41 +1,41 @@
 # Modules and their tests.
 #
-# A module is a directory under src/ and a library target. There is no -I src: each module has a directory
-# of links to its own headers, build/<preset>/modules/<module>/<path>/x.h, and a target that links the module
-# gets that directory and no other. An include outside the DEPENDS line is not found.
+# A module is a directory under src/ and a library target. There is no -I src: each module has a directory of
+# symbolic links to its headers, build/<preset>/modules/<module>/<path>/x.h, and a target that links the module
+# gets only that directory. The compiler does not find an include outside the DEPENDS line.
 #
-#   tempo_module(tempo_sim lab/sim             the target, and its directory below src/
-#     SUMMARY "..."                          what is in it, for doc/internals/architecture.md
+#   tempo_module(tempo_sim lab/sim             target, and directory below src/
+#     SUMMARY "..."                          contents, for doc/internals/architecture.md
 #     ROOT tests                             the directory is below tests/ instead
-#     SUBDIRECTORIES a b                     directories below it that belong to the same module
-#     DEPENDS tempo_base                     modules it may include (and what those depend on in turn)
-#     LINKS fmt::fmt                         libraries from outside the project
-#     PRIVATE_LINKS ...                      libraries that no header of the module shows
+#     SUBDIRECTORIES a b                     subdirectories that belong to the same module
+#     DEPENDS tempo_base                     modules it may include (and their dependencies)
+#     LINKS fmt::fmt                         external libraries
+#     PRIVATE_LINKS ...                      libraries that no header of the module uses
 #     LOW_OPT                                computes little: optimised less in the release build
-#     UNITY TEST_UNITY                       its sources, its tests are compiled several at once
+#     UNITY TEST_UNITY                       compile its sources, its tests in unity builds
 #     TEST_DEPENDS tempo_election            modules only its tests may include
 #     TEST_LINKS ...                         libraries only its tests use
-#     TEST_LABELS release soak               also run these tests in the release build (where its
-#                                            arithmetic could differ); in `make soak`
+#     TEST_LABELS release soak               also run its tests in the release build (its
+#                                            arithmetic could differ there); in `make soak`
 #     SHARDS 2                               split a slow test program into parallel parts
 #     TEST_OPTIMISED                         its tests are compute-bound: optimise them
-#     TEST_HEAVY)                            they take long to build or to run: `make test` has
-#                                            them in the release build alone (TEMPO_HEAVY_TESTS)
+#     TEST_HEAVY)                            its tests take long to build or run: `make test` runs
+#                                            them in the release build only (TEMPO_HEAVY_TESTS)
 #
-#   tempo_program(tempo cli DEPENDS tempo_cli) the program whose main.cpp is in src/cli
+#   tempo_program(tempo cli DEPENDS tempo_cli) program whose main.cpp is in src/cli
 #
 #   tempo_test(contract_test                 every *.cpp of the current directory as one test program
 #     DEPENDS ... LINKS ... LABELS ... SHARDS ... HEAVY UNITY
-#     LONG                                   starts before all others, even shards
+#     LONG                                   start it before all other tests
 #     DEFINES NAME="value"                   compile definitions
-#     PROGRAMS tempo)                        programs it runs: built before it is
+#     PROGRAMS tempo)                        programs it runs; built first
 #
-# Sources are found by name: x.cpp belongs to the module, x_test.cpp and x_prop_test.cpp to its test
-# program <module>_test, x_check_test.cpp (exhaustive checks) to a heavy one of their own,
-# <module>_check_test, main.cpp to a program. The next build notices new files. A test finds its data
-# through TEMPO_TESTDATA, the testdata/ directory of the module.
+# The name of a source decides its target: x.cpp belongs to the module, x_test.cpp and x_prop_test.cpp to its
+# test program <module>_test, x_check_test.cpp (exhaustive checks) to a separate heavy test program,
+# <module>_check_test, and main.cpp to a program. The next build picks up new files. TEMPO_TESTDATA is the path
+# of the module's testdata/ directory in its tests.
 
-# `tests` is every test program; `tests_<label>` those with that label.
+# `tests` builds every test program; `tests_<label>` those with that label.
 foreach(target tests tests_release tests_soak tests_netns)
   add_custom_target(${target})
 endforeach()
@@ -143,7 +143,7 @@ function(tempo_test name)
   endif()
 endfunction()
 
-# The links of one room: one per header, none that has lost its header.
+# Creates the links to the headers of one module and removes links whose header no longer exists.
 function(_tempo_link_headers name dir path)
   set(links "${CMAKE_BINARY_DIR}/modules/${name}/${path}")
   file(MAKE_DIRECTORY "${links}")
@@ -161,8 +161,8 @@ function(_tempo_link_headers name dir path)
   endforeach()
 endfunction()
 
-# One googletest program. Results go to build/<preset>/results/<entry>.xml, where tools/test counts
-# the test cases; so an entry's name ends in _test, or _test_<shard>.
+# One googletest program. It writes its results to build/<preset>/results/<entry>.xml, and tools/count-tests
+# counts the test cases there; the name of an entry must therefore end in _test or _test_<shard>.
 function(_tempo_test_program name dir)
   cmake_parse_arguments(PARSE_ARGV 2 TEST "" "SHARDS;OPTIMISED;HEAVY;LONG;UNITY" "SOURCES;LINKS;LABELS")
   if(TEST_HEAVY)
@@ -175,11 +175,11 @@ function(_tempo_test_program name dir)
   add_executable(${name} EXCLUDE_FROM_ALL ${TEST_SOURCES})
   set(main GTest::gtest_main)
   if("${TEST_SOURCES}" MATCHES "/main\\.cpp")
-    set(main "")  # a test program that starts itself again brings its own
+    set(main "")  # a test program that runs itself as a command has its own main()
   endif()
   target_link_libraries(${name} PRIVATE ${TEST_LINKS} rapidcheck_gtest GTest::gmock GTest::gtest
                         ${main} Threads::Threads)
-  # Only for files that name it: a path on every command line would keep checkouts from sharing a cache.
+  # Only for files that use it: a path on every command line would prevent checkouts from sharing a cache.
   foreach(source IN LISTS TEST_SOURCES)
     file(STRINGS "${source}" uses REGEX "TEMPO_TESTDATA")
     if(uses)
@@ -227,6 +227,7 @@ endfunction()
 
 function(_tempo_no_leftovers name prefix)
   if(${prefix}_UNPARSED_ARGUMENTS)
-    message(FATAL_ERROR "${name}: what is ${${prefix}_UNPARSED_ARGUMENTS}?")
+    message(FATAL_ERROR "${name}: unknown arguments: ${${prefix}_UNPARSED_ARGUMENTS}; "
+                        "see cmake/modules.cmake for the valid ones")
   endif()
 endfunction()

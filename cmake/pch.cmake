@@ -1,8 +1,9 @@
-# The headers of the standard library, of fmt and of googletest are a third of what the compiler reads.
-# In the builds of `make test` they are read once for all modules, in the release build once more for those optimised less, and
-# once for all tests. A file still includes what it uses: all other builds, `make lint` among them, do without this.
+# Precompiled headers. The headers of the standard library, fmt and googletest are a third of the compiler's
+# input. The builds of `make test` precompile them once for all modules and once for all tests; the release build
+# also precompiles them for the modules with LOW_OPT. Every file still includes the headers it uses, because the
+# other builds, including `make lint`, have no precompiled headers.
 #
-# These targets exist for their precompiled headers alone; everybody else takes those over.
+# These targets exist only for their precompiled headers; other targets reuse them.
 function(tempo_add_pch name)
   cmake_parse_arguments(PARSE_ARGV 1 READ "" "" "HEADERS;LINKS;OPTIONS")
   set(source "${CMAKE_BINARY_DIR}/${name}.cpp")
@@ -29,18 +30,18 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND (TEMPO_SANITIZE OR TEMPO_LOW_OPT))
   endif()
 endif()
 
-# Compiles the sources of a target six at a time: what they instantiate alike is made once. Not those that
-# tempo_no_unity names, nor those with definitions of their own.
+# Compiles the sources of a target in groups of six, so that common templates are instantiated once per group.
+# Sources named by tempo_no_unity and sources with their own compile definitions are compiled alone.
 function(tempo_unity name)
   set_target_properties(${name} PROPERTIES UNITY_BUILD ${TEMPO_UNITY} UNITY_BUILD_BATCH_SIZE 6)
 endfunction()
 
-# Sources whose names would meet others'.
+# Sources that must be compiled alone because their names would clash with those of other sources.
 function(tempo_no_unity)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
-# Files that describe a command line: no checks, and so none of those headers.
+# Files that define command-line options with CLI11: compiled without sanitizers, hence without precompiled headers.
 #
 #   tempo_plain_sources(arguments.cpp ...)
 function(tempo_plain_sources)
@@ -50,7 +51,7 @@ function(tempo_plain_sources)
   endif()
 endfunction()
 
-# Sources of a module that compute little, where the module as a whole computes much.
+# Sources that compute little, in a module without LOW_OPT: optimised less in the release build.
 #
 #   tempo_low_opt_sources(settings.cpp ...)
 function(tempo_low_opt_sources)
@@ -59,14 +60,16 @@ function(tempo_low_opt_sources)
   endif()
 endfunction()
 
-# tempo_use_pch(target tempo_pch)
+# Reuses the precompiled headers of tempo_pch, if they exist.
+#
+#   tempo_use_pch(target tempo_pch)
 function(tempo_use_pch name from)
   if(TARGET ${from})
     target_precompile_headers(${name} REUSE_FROM ${from})
   endif()
 endfunction()
 
-# How a module or a program is compiled. LOW_OPT: it computes little, and is optimised less in the release build.
+# Sets the options of a module or a program. LOW_OPT: it computes little; optimised less in the release build.
 #
 #   tempo_compile(target [LOW_OPT])
 function(tempo_compile name)

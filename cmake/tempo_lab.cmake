@@ -1,5 +1,5 @@
-# tempo-lab: the machine contract, the simulator and the checker as a package for machines that live
-# elsewhere. cmake --install BUILD --component tempo-lab --prefix DIR; then find_package(tempo-lab).
+# tempo-lab: the machine contract, the simulator and the checker as a package for machines of other projects.
+# Install: cmake --install BUILD --component tempo-lab --prefix DIR; use: find_package(tempo-lab).
 target_compile_features(tempo_base PUBLIC cxx_std_23)
 install(TARGETS tempo_base tempo_machine tempo_sim tempo_check EXPORT tempo-lab COMPONENT tempo-lab
         ARCHIVE DESTINATION lib COMPONENT tempo-lab)
