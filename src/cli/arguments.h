@@ -1,9 +1,9 @@
-// The command line of `tempo`: what can be typed, and the help that says so.
+// The command line of `tempo`: its commands, their options and their help.
 #pragma once
 
 namespace tempo::cli {
 
-// Runs the command that is asked for; the result is the exit status (exit_codes.h).
+// Runs the command that the user typed; the result is the exit status (exit_codes.h).
 int run_command_line(int count, char** words);
 
 }  // namespace tempo::cli

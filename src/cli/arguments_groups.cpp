@@ -2,84 +2,64 @@
 #include <memory>
 #include <string>
 
-#include <CLI/CLI.hpp>
-
 #include "cli/arguments_topics.h"
-#include "cli/common/arguments_command.h"
 #include "cli/groups/elect.h"
 
 namespace tempo::cli {
 namespace {
 
-constexpr const char* kElectExits =
-    "Exit status: the command's own when it ends by itself, 128 and the number of the signal that\n"
-    "ended it; 0 with --once where another has done the job; 102 no tempod, 103 tempod said no,\n"
-    "126 and 127 the command cannot be run or found, 2 bad usage.\n\n";
-
-void describe_elect(CLI::App& app, std::function<int()>& run) {
-  auto arguments = std::make_shared<ElectArguments>();
-  CLI::App* command =
-      app.add_subcommand("elect", "run a command on the elected machine of a group only");
-  command->add_option("group", arguments->group, "its name, 1 to 57 characters")->required();
-  command->add_option("--criterion", arguments->criterion,
-                      "load, free-memory, uptime, clock-quality, id, random, weight=N, "
-                      "cmd=COMMAND; if left out, load, on a ring random");
-  command->add_option("--algorithm", arguments->algorithm, "a, b1, b2, c, ring or ring-anonymous")
+void describe_elect(CLI::App& command, ElectArguments& arguments) {
+  command.add_option("group", arguments.group, "name of the group, 1 to 57 characters")->required();
+  command.add_option("--criterion", arguments.criterion,
+                     "what makes a candidate better: load, free-memory, uptime, clock-quality, id, "
+                     "random, weight=N or cmd=COMMAND (prints a number; the largest wins). "
+                     "Default: load; with a ring random");
+  command.add_option("--algorithm", arguments.algorithm, "a, b1, b2, c, ring or ring-anonymous")
       ->capture_default_str();
   command
-      ->add_option("--min-stay", arguments->min_stay,
-                   "nobody is unseated by a better one sooner, for example 30s")
+      .add_option(
+          "--min-stay", arguments.min_stay,
+          "a leader keeps its role at least this long before a better candidate may replace it")
       ->capture_default_str();
-  command->add_flag("--once", arguments->once, "for one job: over when one machine has done it");
-  describe_connection(*command, *arguments);
-  command->add_option("command", arguments->command, "after --, with its words")->required();
-  command->footer(std::string(kElectExits) +
-                  "The command finds TEMPO_LEADER_TOKEN and TEMPO_GROUP in its environment. It is "
-                  "stopped (TERM, then\nKILL, its whole process group) when another machine is to "
-                  "lead, and before another can.\n\n"
-                  "Examples:\n"
-                  "  tempo elect web --criterion free-memory -- nginx -g 'daemon off;'\n"
-                  "  tempo elect primary --criterion weight=5 --min-stay 5m -- ./serve\n"
-                  "  tempo elect --once nightly -- ./backup        on all machines, by cron");
-  command->callback([&run, arguments] { run = [=] { return elect(*arguments); }; });
+  command.add_flag("--once", arguments.once,
+                   "run the command once on one machine of the group, then stop on all");
+  describe_connection(command, arguments);
+  command.add_flag("--json", arguments.json, "print state changes as JSON on standard error");
+  command.add_option("command", arguments.command, "command and its arguments, after --")
+      ->required();
+  command.footer(help_end(
+      "  tempo elect web --criterion free-memory -- nginx -g 'daemon off;'\n"
+      "  tempo elect primary --criterion weight=5 --min-stay 5min -- ./serve\n"
+      "  tempo elect --once nightly -- ./backup        on all machines, by cron",
+      "The environment of the command contains TEMPO_LEADER_TOKEN and TEMPO_GROUP. tempo stops its "
+      "process\ngroup (TERM, then KILL) before another machine can lead."));
 }
 
-void describe_one(CLI::App& app, std::function<int()>& run, const char* name, const char* help,
-                  const char* examples, int (*todo)(const GroupArguments&)) {
+void add_group_command(CLI::App& app, std::function<int()>& run, const char* name, const char* help,
+                       int (*todo)(const GroupArguments&), const char* examples) {
   auto arguments = std::make_shared<GroupArguments>();
   CLI::App* command = app.add_subcommand(name, help);
-  command->add_option("group", arguments->group, "its name")->required();
-  describe_connection(*command, arguments->daemon);
-  command->add_flag("--json", arguments->daemon.json, "for programs");
-  command->footer(std::string("Examples:\n") + examples);
+  command->add_option("group", arguments->group, "name of the group")->required();
+  describe_daemon(*command, arguments->daemon, examples);
   command->callback([&run, arguments, todo] { run = [=] { return todo(*arguments); }; });
-}
-
-void describe_groups(CLI::App& app, std::function<int()>& run) {
-  auto arguments = std::make_shared<DaemonArguments>();
-  CLI::App* command =
-      app.add_subcommand("groups", "groups that are known here, who leads them, and who would");
-  describe_connection(*command, *arguments);
-  command->add_flag("--json", arguments->json, "for programs");
-  command->footer(
-      "Examples:\n"
-      "  tempo groups\n"
-      "  tempo groups --json | jq -r '.groups[] | select(.here) | .name'");
-  command->callback([&run, arguments] { run = [=] { return groups(*arguments); }; });
 }
 
 }  // namespace
 
 void describe_group_commands(CLI::App& app, std::function<int()>& run) {
-  describe_elect(app, run);
-  describe_one(app, run, "leader", "who leads a group; status 1 while nobody does",
-               "  tempo leader web\n  ssh $(tempo leader web)", leader);
-  describe_groups(app, run);
-  describe_one(app, run, "watch-group", "who leads a group, whenever that changes",
-               "  tempo watch-group web\n  tempo watch-group web --json | jq -r .group.leader",
-               watch_group);
-  describe_one(app, run, "resign-group", "make this machine's leader of a group make room",
-               "  tempo resign-group web", resign_group);
+  add_command(app, run, "elect", "run a command on the elected leader of a group", describe_elect,
+              elect);
+  add_group_command(app, run, "leader", "show the leader of a group", leader,
+                    "  tempo leader web\n  ssh $(tempo leader web)");
+  add_daemon_command(app, run, "groups", "list groups, their leaders and candidates", groups,
+                     "  tempo groups\n"
+                     "  tempo groups --json | jq -r '.data.groups[] | select(.here) | .name'");
+  add_group_command(app, run, "watch-group", "print the leader of a group whenever it changes",
+                    watch_group,
+                    "  tempo watch-group web\n"
+                    "  tempo watch-group web --json | jq -r .data.group.leader");
+  add_group_command(app, run, "resign-group", "step down as leader of a group", resign_group,
+                    "  tempo resign-group web");
 }
 
 }  // namespace tempo::cli

@@ -27,8 +27,10 @@ int forward_to_lab(char** words) {
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
   if (!error) execv((self.parent_path() / name).c_str(), words);
   execvp(name.c_str(), words);
-  print_error("tempo {} needs tempo-lab, which is not installed; install the package 'tempo-lab'\n",
-              command);
+  print_error(
+      "tempo: '{}' is a command of tempo-lab, which is not installed; install the package "
+      "'tempo-lab'\n",
+      command);
   return kBadUsage;
 }
 

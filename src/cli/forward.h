@@ -7,9 +7,8 @@ namespace tempo::cli {
 
 bool belongs_to_lab(std::string_view command);
 
-// Replaces this process by tempo-lab with the same words: the one beside this program, else the
-// first on PATH. Returns an exit status only if there is none; then standard error names the
-// package.
+// Replaces this process by tempo-lab with the same arguments: the program beside this one, else the
+// first on PATH. Returns an exit status only if there is none; the error names the package.
 int forward_to_lab(char** words);
 
 }  // namespace tempo::cli

@@ -1,4 +1,4 @@
-// The commands that talk to tempod, run as a user runs them against one that answers from a list.
+// The commands that connect to tempod, run against a fake tempod with canned answers.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -69,11 +69,11 @@ Words with(const FakeDaemon& daemon, std::string_view line) {
 Ended run(const FakeDaemon& daemon, std::string_view line) {
   return Child(with(daemon, line)).wait();
 }
-json parsed(const Ended& ended) { return json::parse(ended.out, nullptr, false); }
+json parsed(const Ended& ended) { return data_of(ended.out); }
 
-// --- what it answers ---
+// --- answers ---
 
-TEST(StatusCommand, TellsPeopleProgramsAndPrometheus) {
+TEST(StatusCommand, PrintsTextJsonAndMetrics) {
   const FakeDaemon daemon({{"status", {line_of(ship())}}});
   const Ended text = run(daemon, "status");
   EXPECT_EQ(text.status, 0) << text.err;
@@ -84,13 +84,13 @@ TEST(StatusCommand, TellsPeopleProgramsAndPrometheus) {
   EXPECT_EQ(run(daemon, "status --metrics --json").status, 2);
 }
 
-// What only a newer tempod knows is passed on to programs.
-TEST(StatusCommand, PassesOnWhatItDoesNotKnow) {
+// Fields that only a newer tempod sends.
+TEST(StatusCommand, PrintsUnknownFieldsAsJson) {
   const FakeDaemon daemon({{"status", {ipc::status_line(R"({"name":"a","invented":[1]})")}}});
   EXPECT_EQ(parsed(run(daemon, "status --json"))["invented"], json::array({1}));
 }
 
-TEST(MembersCommand, ListsThem) {
+TEST(MembersCommand, ListsMembers) {
   const FakeDaemon daemon({{"members", {ipc::members_line(members_json(ship()))}}});
   const Ended text = run(daemon, "members");
   EXPECT_EQ(text.status, 0) << text.err;
@@ -100,7 +100,7 @@ TEST(MembersCommand, ListsThem) {
   EXPECT_THAT(daemon.asked()[0], R"({"v":1,"do":"members"})");
 }
 
-TEST(MasterCommand, NamesWhoLeads) {
+TEST(MasterCommand, NamesTheMaster) {
   obs::Snapshot snapshot = ship();
   snapshot.networks.push_back(snapshot.networks[0]);
   snapshot.networks[1].name = "eth1";
@@ -115,21 +115,20 @@ TEST(MasterCommand, NamesWhoLeads) {
   EXPECT_EQ(list[1]["id"], "00000000000000b0");
 }
 
-TEST(MasterCommand, SaysWhenNobodyLeads) {
+TEST(MasterCommand, ReportsThatThereIsNoMaster) {
   obs::Snapshot snapshot = ship();
   snapshot.networks[0].master.clear();
   const FakeDaemon daemon({{"status", {line_of(snapshot)}}});
   const Ended text = run(daemon, "master");
   EXPECT_EQ(text.status, 1);
-  EXPECT_EQ(text.out, "eth0: no master now; an election is under way\n");
+  EXPECT_EQ(text.out, "eth0: no master; an election is in progress\n");
   snapshot.networks.clear();
   const FakeDaemon alone({{"status", {line_of(snapshot)}}});
   EXPECT_EQ(run(alone, "master").status, 1);
-  EXPECT_THAT(run(alone, "master").err,
-              HasSubstr("tempod takes part in no network; 'tempo doctor'"));
+  EXPECT_THAT(run(alone, "master").err, HasSubstr("tempod uses no network; run 'tempo doctor'"));
 }
 
-TEST(NowCommand, GivesTheTimeWithItsBounds) {
+TEST(NowCommand, PrintsTheTimeWithItsBounds) {
   const FakeDaemon daemon({{"now",
                             {ipc::now_line({1'700'000'000'123'456'789, 1'700'000'000'123'444'489,
                                             1'700'000'000'123'469'089, "synchronized"})}}});
@@ -143,37 +142,43 @@ TEST(NowCommand, GivesTheTimeWithItsBounds) {
   EXPECT_EQ(parsed(run(daemon, "now --json"))["earliest_ns"], 1'700'000'000'123'444'489);
 }
 
-TEST(NowCommand, DoesNotPassTheMachinesOwnTimeOffAsTheNetworks) {
+TEST(NowCommand, ReportsThatThereIsNoNetworkTime) {
   const FakeDaemon daemon({{"now", {ipc::now_line({1, 0, 0, "unsynchronized"})}}});
   const Ended text = run(daemon, "now");
   EXPECT_EQ(text.status, 1);
-  EXPECT_THAT(text.err, HasSubstr("there is no network time yet; 'tempo wait-sync'"));
-  EXPECT_EQ(run(daemon, "now --json").status, 1);
+  EXPECT_THAT(
+      text.err,
+      HasSubstr("no network time yet, this is the time of this machine; 'tempo wait-sync'"));
+  const Ended as_json = run(daemon, "now --json");
+  EXPECT_EQ(as_json.status, 1);
+  EXPECT_EQ(parsed(as_json)["status"], "unsynchronized");
+  EXPECT_EQ(json::parse(as_json.out)["error"]["code"], "no");
 }
 
-// Who does not measure the others says who does.
-TEST(ClockdiffCommand, NamesWhoKnowsWhatASlaveDoesNot) {
-  obs::Snapshot slave = ship();
-  slave.networks[0].root = "stern";
-  slave.offset_us = 3.5;
-  for (obs::MemberView& member : slave.members) member.offset_us.reset();
-  obs::MemberView& keel = slave.members.emplace_back();
+// Only the master measures the others: the error of a follower names the master.
+TEST(ClockdiffCommand, NamesTheMasterForUnknownOffsets) {
+  obs::Snapshot follower = ship();
+  follower.networks[0].root = "stern";
+  follower.offset_us = 3.5;
+  for (obs::MemberView& member : follower.members) member.offset_us.reset();
+  obs::MemberView& keel = follower.members.emplace_back();
   keel.name = "keel";
   keel.role = "follower";
-  const FakeDaemon daemon({{"status", {line_of(slave)}}});
+  const FakeDaemon daemon({{"status", {line_of(follower)}}});
   const Ended other = run(daemon, "clockdiff keel");
   EXPECT_EQ(other.status, 1);
-  EXPECT_EQ(other.err,
-            "tempo: no figure for keel here: the master measures them; ask on stern, with 'tempo "
-            "clockdiff keel'\n");
+  EXPECT_EQ(
+      other.err,
+      "tempo: this machine has no offset of keel; the master measures it: run 'tempo clockdiff "
+      "keel' on stern\n");
   const Ended own = run(daemon, "clockdiff bow stern");
   EXPECT_EQ(own.status, 0) << own.err;
   const json list = parsed(run(daemon, "clockdiff bow stern --json"));
   EXPECT_EQ(list[0]["offset_us"], 3.5);
-  EXPECT_EQ(list[1]["offset_us"], 0.0) << "it leads: all others are compared with it";
+  EXPECT_EQ(list[1]["offset_us"], 0.0) << "the master is the reference";
 }
 
-TEST(ClockdiffCommand, SaysWhenAMasterHasNotMeasuredYet) {
+TEST(ClockdiffCommand, ReportsThatAMasterHasNotMeasuredYet) {
   obs::Snapshot master = ship("leads");
   master.networks[0].state = "master";
   master.networks[0].master = "bow";
@@ -183,10 +188,10 @@ TEST(ClockdiffCommand, SaysWhenAMasterHasNotMeasuredYet) {
   EXPECT_EQ(run(daemon, "clockdiff bow").status, 0);
   const Ended other = run(daemon, "clockdiff stern");
   EXPECT_EQ(other.status, 1);
-  EXPECT_THAT(other.err, StartsWith("tempo: no figure for stern yet; ask again"));
+  EXPECT_THAT(other.err, StartsWith("tempo: no offset of stern is known yet; try again"));
 }
 
-TEST(ClockdiffCommand, ShowsTheMembersThatAreNamed) {
+TEST(ClockdiffCommand, ShowsTheGivenMembers) {
   const FakeDaemon daemon({{"status", {line_of(ship())}}});
   const Ended text = run(daemon, "clockdiff bow");
   EXPECT_EQ(text.status, 0) << text.err;
@@ -197,20 +202,20 @@ TEST(ClockdiffCommand, ShowsTheMembersThatAreNamed) {
   EXPECT_EQ(list[0]["name"], "stern");
   EXPECT_TRUE(list[0]["offset_us"].is_null());
   EXPECT_EQ(list[1]["offset_us"], -1.25);
-  EXPECT_EQ(both.status, 1) << "one of them is not known";
+  EXPECT_EQ(both.status, 1) << "one offset is unknown";
   const Ended unknown = run(daemon, "clockdiff bow keel");
   EXPECT_EQ(unknown.status, 1);
   EXPECT_THAT(unknown.out, HasSubstr("bow"));
-  EXPECT_EQ(unknown.err, "tempo: tempod knows no member keel; it knows stern, bow\n");
+  EXPECT_EQ(unknown.err, "tempo: unknown member keel; the members are stern, bow\n");
   EXPECT_EQ(run(daemon, "clockdiff").status, 2);
 }
 
-// --- orders ---
+// --- requests ---
 
-TEST(Orders, AreGiven) {
+TEST(Requests, AreSent) {
   const FakeDaemon daemon({{"v", {ipc::done_line()}}});
-  for (const char* line : {"reelect", "resign", "set-time --by -250ms", "set-time --by +1.5s",
-                           "trace on", "trace off"}) {
+  for (const char* line :
+       {"reelect", "set-time --by -250ms", "set-time --by +1.5s", "trace on", "trace off"}) {
     const Ended ended = run(daemon, line);
     EXPECT_EQ(ended.status, 0) << line << ": " << ended.err;
     EXPECT_THAT(ended.out, Not(IsEmpty())) << line;
@@ -220,26 +225,39 @@ TEST(Orders, AreGiven) {
   const Ended ended = Child(words).wait();
   EXPECT_EQ(ended.status, 0) << ended.err;
   EXPECT_EQ(parsed(ended)["ok"], true);
-  EXPECT_THAT(daemon.asked(),
-              ElementsAre(R"({"v":1,"do":"reelect"})", R"({"v":1,"do":"resign"})",
-                          R"({"v":1,"do":"set-time","by_ns":-250000000})",
-                          R"({"v":1,"do":"set-time","by_ns":1500000000})",
-                          R"({"v":1,"do":"trace","on":true})", R"({"v":1,"do":"trace","on":false})",
-                          R"({"v":1,"do":"set-time","to_ns":1700000000500000000})"));
+  EXPECT_THAT(
+      daemon.asked(),
+      ElementsAre(R"({"v":1,"do":"reelect"})", R"({"v":1,"do":"set-time","by_ns":-250000000})",
+                  R"({"v":1,"do":"set-time","by_ns":1500000000})",
+                  R"({"v":1,"do":"trace","on":true})", R"({"v":1,"do":"trace","on":false})",
+                  R"({"v":1,"do":"set-time","to_ns":1700000000500000000})"));
 }
 
-TEST(Orders, AreRefusedInTheDaemonsWords) {
+TEST(Requests, PrintTheRefusalOfTempod) {
   const FakeDaemon daemon(
       {{"v", {ipc::refusal_line({ipc::Code::not_master, "only the master can; ask stern"})}}});
-  for (const char* line : {"reelect", "resign", "set-time --by 1s", "trace on", "trace follow"}) {
+  for (const char* line : {"reelect", "set-time --by 1s", "trace on", "trace follow"}) {
     const Ended ended = run(daemon, line);
     EXPECT_EQ(ended.status, 4) << line;
     EXPECT_EQ(ended.err, "tempo: only the master can; ask stern\n") << line;
     EXPECT_THAT(ended.out, IsEmpty()) << line;
+    const Ended as_json = run(daemon, std::string(line) + " --json");
+    EXPECT_EQ(as_json.status, 4) << line;
+    EXPECT_THAT(as_json.err, IsEmpty()) << line;
+    const json error = json::parse(as_json.out)["error"];
+    EXPECT_EQ(error["status"], 4) << line;
+    EXPECT_EQ(error["code"], "refused") << line;
+    EXPECT_EQ(error["message"], "only the master can; ask stern") << line;
   }
 }
 
-TEST(Orders, ThatMakeNoSenseAreNotSent) {
+TEST(Requests, NameTheReplacementOfARemovedCommand) {
+  const Ended ended = tempo("resign");
+  EXPECT_EQ(ended.status, 2);
+  EXPECT_EQ(ended.err, "tempo: 'resign' was merged into 'reelect'; run 'tempo reelect'\n");
+}
+
+TEST(Requests, AreNotSentIfTheyAreInvalid) {
   const FakeDaemon daemon({});
   for (const char* line : {"set-time", "set-time --by 1s --to @5", "set-time --by tomorrow",
                            "set-time --to tomorrow", "trace", "trace sideways",
@@ -250,7 +268,7 @@ TEST(Orders, ThatMakeNoSenseAreNotSent) {
 
 // --- waiting ---
 
-TEST(WaitSyncCommand, EndsWhenTheBoundIsGoodEnough) {
+TEST(WaitSyncCommand, EndsWhenTheBoundIsSmallEnough) {
   obs::Snapshot rough = ship();
   rough.latest_ns += 10'000'000;
   const FakeDaemon daemon({{"status", {line_of(ship("unsynchronized"))}},
@@ -263,17 +281,27 @@ TEST(WaitSyncCommand, EndsWhenTheBoundIsGoodEnough) {
   EXPECT_EQ(parsed(run(daemon, "wait-sync --json"))["bound_us"], 12.3);
 }
 
-TEST(WaitSyncCommand, GivesUpInTime) {
+TEST(WaitSyncCommand, TimesOut) {
   const FakeDaemon daemon({{"status", {line_of(ship())}}});
   const Ended ended = run(daemon, "wait-sync --within 1us --timeout 1ms");
   EXPECT_EQ(ended.status, 1);
   EXPECT_THAT(ended.err,
-              StartsWith("tempo: after 1ms this machine is synchronized, within 12.3 us, "
-                         "not within 1us; 'tempo doctor'"));
-  // In holdover nobody is followed, however small the bound still is.
+              StartsWith("tempo: timed out after 1ms waiting for synchronization within 1us: this "
+                         "machine is synchronized, within 12.3 us; run 'tempo doctor'"));
+  // Holdover is not synchronized, even with a small bound.
   const FakeDaemon alone({{"status", {line_of(ship("holdover"))}}});
   EXPECT_EQ(run(alone, "wait-sync --timeout 1ms").status, 1);
   EXPECT_EQ(tempo("wait-sync --timeout 1ms --socket /nonexistent/sock").status, 3);
+}
+
+TEST(WaitSyncCommand, ShowsItsStateOnATerminal) {
+  if (!TerminalChild::possible()) GTEST_SKIP() << "no terminal is available";
+  const FakeDaemon daemon({{"status", {line_of(ship("holdover"))}}});
+  TerminalChild child(with(daemon, "wait-sync --timeout 1s"));
+  EXPECT_TRUE(child.read_until("waiting for synchronization: holdover, within 12.3 us"))
+      << child.out();
+  EXPECT_EQ(child.wait(), 1);
+  EXPECT_THAT(child.out(), HasSubstr("\r\x1b[Ktempo: timed out"));  // the line is cleared
 }
 
 // --- streams ---
@@ -285,9 +313,9 @@ TEST(TraceCommand, FollowsUntilTheEnd) {
                             Then::close}});
   const Ended ended = run(daemon, "trace follow");
   EXPECT_EQ(ended.out, "1000 1 becomes master\n1001 1->* masterup\n");
-  EXPECT_EQ(ended.status, 3);  // tempod went away
+  EXPECT_EQ(ended.status, 3);  // tempod closed the connection
   EXPECT_THAT(run(daemon, "trace follow --json").out,
-              StartsWith("{\"trace\":\"1000 1 becomes master\"}\n"));
+              StartsWith("{\"version\":1,\"data\":{\"trace\":\"1000 1 becomes master\"}}\n"));
 }
 
 TEST(TraceCommand, EndsOnCtrlC) {
@@ -300,8 +328,10 @@ TEST(TraceCommand, EndsOnCtrlC) {
 
 TEST(WatchCommand, PrintsLinesWhenPiped) {
   const FakeDaemon daemon(
-      {{"watch", {line_of(ship()), line_of(ship("leads"))}},
-       {"events", {ipc::event_line({"lost-master", 1'700'000'000'000'000'000, "stern is gone"})}}});
+      {{"watch",
+        {ipc::done_line(), line_of(ship()),
+         ipc::event_line({"lost-master", 1'700'000'000'000'000'000, "stern is gone"}),
+         line_of(ship("leads"))}}});
   const Ended ended = run(daemon, "watch --lines 3");
   EXPECT_EQ(ended.status, 0) << ended.err;
   EXPECT_THAT(ended.out, HasSubstr("22:13:20.123  bow  synchronized, within 12.3 us  offset 0 ns  "
@@ -309,7 +339,7 @@ TEST(WatchCommand, PrintsLinesWhenPiped) {
   EXPECT_THAT(ended.out, HasSubstr("22:13:20.000  stern is gone\n"));
   std::size_t events = 0, statuses = 0;
   for (const std::string& line : lines_of(run(daemon, "watch --json --lines 3").out)) {
-    const json one = json::parse(line, nullptr, false);
+    const json one = data_of(line);
     events += one.contains("event") ? 1U : 0U;
     statuses += one.contains("status") ? 1U : 0U;
   }
@@ -317,7 +347,29 @@ TEST(WatchCommand, PrintsLinesWhenPiped) {
   EXPECT_EQ(statuses, 2U);
 }
 
-TEST(WatchCommand, SaysThatTempodIsGone) {
+// The verb `watch` carries the events too: a second stream would show each of them twice.
+TEST(WatchCommand, OpensOneStream) {
+  const FakeDaemon daemon({{"watch", {line_of(ship())}}});
+  EXPECT_EQ(run(daemon, "watch --lines 1").status, 0);
+  EXPECT_THAT(daemon.asked(), ElementsAre(R"({"v":1,"do":"watch"})"));
+}
+
+TEST(WatchCommand, PrintsALineOnlyForAChange) {
+  obs::Snapshot later = ship();
+  later.time_ns += 1'000'000'000;
+  later.earliest_ns += 1'000'000'000;
+  later.latest_ns += 1'000'000'000;
+  obs::Snapshot off = later;
+  off.offset_us = 20;
+  const FakeDaemon daemon(
+      {{"watch", {line_of(ship()), line_of(later), line_of(off), line_of(off)}, Then::close}});
+  const Ended ended = run(daemon, "watch --plain");
+  ASSERT_EQ(lines_of(ended.out).size(), 2U) << ended.out;
+  EXPECT_THAT(lines_of(ended.out)[1], StartsWith("22:13:21.123  bow  synchronized"));
+  EXPECT_EQ(lines_of(run(daemon, "watch --json").out).size(), 5U) << "statuses and the error";
+}
+
+TEST(WatchCommand, ReportsThatTempodIsGone) {
   const FakeDaemon daemon({{"watch", {line_of(ship())}, Then::close}});
   const Ended ended = run(daemon, "watch");
   EXPECT_EQ(ended.status, 3);
@@ -325,23 +377,33 @@ TEST(WatchCommand, SaysThatTempodIsGone) {
   EXPECT_THAT(ended.err, HasSubstr("tempod closed the connection"));
 }
 
-TEST(WatchCommand, FillsAScreenAndGivesItBack) {
-  if (!TerminalChild::possible()) GTEST_SKIP() << "no terminal is to be had";
+TEST(WatchCommand, FillsAScreenAndRestoresIt) {
+  if (!TerminalChild::possible()) GTEST_SKIP() << "no terminal is available";
   const FakeDaemon daemon(
-      {{"watch", {line_of(ship())}},
-       {"events", {ipc::event_line({"lost-master", 1'700'000'000'000'000'000, "stern is gone"})}}});
+      {{"watch",
+        {line_of(ship()),
+         ipc::event_line({"lost-master", 1'700'000'000'000'000'000, "stern is gone"})}}});
   TerminalChild child(with(daemon, "watch"));
   EXPECT_TRUE(child.read_until("stern is gone")) << child.out();
   EXPECT_THAT(child.out(), HasSubstr("\x1b[?1049h"));
   EXPECT_THAT(child.out(), HasSubstr("bow"));
   child.type("q");
   EXPECT_EQ(child.wait(), 0);
-  EXPECT_THAT(child.out(), HasSubstr("\x1b[?1049l"));  // the screen of before
+  EXPECT_THAT(child.out(), HasSubstr("\x1b[?1049l"));  // the previous screen
   EXPECT_TRUE(child.echoes());
 }
 
-TEST(WatchCommand, GivesTheScreenBackOnCtrlC) {
-  if (!TerminalChild::possible()) GTEST_SKIP() << "no terminal is to be had";
+TEST(WatchCommand, ShowsThatTempodIsNotReachable) {
+  if (!TerminalChild::possible()) GTEST_SKIP() << "no terminal is available";
+  const FakeDaemon daemon({{"watch", {line_of(ship())}, Then::close}, {"watch", {}, Then::close}});
+  TerminalChild child(with(daemon, "watch"));
+  EXPECT_TRUE(child.read_until("tempod is not reachable since")) << child.out();
+  child.type("q");
+  EXPECT_EQ(child.wait(), 0);
+}
+
+TEST(WatchCommand, RestoresTheScreenOnCtrlC) {
+  if (!TerminalChild::possible()) GTEST_SKIP() << "no terminal is available";
   const FakeDaemon daemon({{"watch", {line_of(ship())}}});
   TerminalChild child(with(daemon, "watch"));
   EXPECT_TRUE(child.read_until("bow")) << child.out();
@@ -351,10 +413,10 @@ TEST(WatchCommand, GivesTheScreenBackOnCtrlC) {
   EXPECT_TRUE(child.echoes());
 }
 
-// --- what goes wrong ---
+// --- errors ---
 
-TEST(EveryCommand, SaysThatTempodIsNotRunning) {
-  for (const char* line : {"status", "members", "master", "now", "watch", "reelect", "resign",
+TEST(EveryCommand, ReportsThatTempodIsNotRunning) {
+  for (const char* line : {"status", "members", "master", "now", "watch", "reelect",
                            "set-time --by 1s", "trace on", "trace follow", "clockdiff a"}) {
     const Ended ended = tempo(std::string(line) + " --socket /nonexistent/tempod.sock");
     EXPECT_EQ(ended.status, 3) << line;
@@ -366,14 +428,14 @@ TEST(EveryCommand, SaysThatTempodIsNotRunning) {
   }
 }
 
-TEST(EveryCommand, IsPatientForAWhileOnly) {
+TEST(EveryCommand, TimesOut) {
   const FakeDaemon daemon({});
   const Ended ended = run(daemon, "status --timeout 1ms");
   EXPECT_EQ(ended.status, 3);
   EXPECT_THAT(ended.err, StartsWith("tempo: tempod did not answer within 1ms;"));
 }
 
-TEST(EveryCommand, RefusesAnswersItCannotUnderstand) {
+TEST(EveryCommand, RefusesInvalidReplies) {
   const FakeDaemon daemon({{"v", {ipc::done_line()}}});
   for (const char* line : {"status", "members", "master", "now", "clockdiff a"}) {
     const Ended ended = run(daemon, line);
@@ -383,9 +445,11 @@ TEST(EveryCommand, RefusesAnswersItCannotUnderstand) {
 }
 
 TEST(EveryCommand, HasHelpWithExamplesAndStatuses) {
-  for (const char* line :
-       {"status", "members", "master", "now", "watch", "reelect", "resign", "set-time", "wait-sync",
-        "trace on", "trace off", "trace follow", "clockdiff", "doctor", "keygen"}) {
+  for (const char* line : {"status",       "members",   "master",      "now",          "watch",
+                           "reelect",      "set-time",  "wait-sync",   "trace on",     "trace off",
+                           "trace follow", "clockdiff", "doctor",      "keygen",       "lock",
+                           "locks",        "forget",    "admit",       "fence-check",  "elect",
+                           "leader",       "groups",    "watch-group", "resign-group", "demo"}) {
     const Ended ended = tempo(std::string(line) + " --help");
     EXPECT_EQ(ended.status, 0) << line;
     EXPECT_THAT(ended.out, HasSubstr("--json")) << line;
@@ -394,9 +458,9 @@ TEST(EveryCommand, HasHelpWithExamplesAndStatuses) {
   }
 }
 
-// --- the doctor ---
+// --- doctor ---
 
-TEST(DoctorCommand, LooksAtTheDaemonToo) {
+TEST(DoctorCommand, IncludesTheFindingsOfTempod) {
   const FakeDaemon daemon(
       {{"doctor",
         {ipc::findings_line({{"problem", "the clock cannot be set", "give CAP_SYS_TIME"}})}}});
@@ -405,6 +469,7 @@ TEST(DoctorCommand, LooksAtTheDaemonToo) {
   EXPECT_THAT(ended.out, HasSubstr("ok       tempod answers at " + daemon.path() + "\n"));
   EXPECT_THAT(ended.out,
               HasSubstr("problem  the clock cannot be set\n         -> give CAP_SYS_TIME\n"));
+  EXPECT_THAT(lines_of(ended.out).back(), ::testing::MatchesRegex("[0-9]+ problems? found\\."));
   for (const json& finding : parsed(run(daemon, "doctor --json")))
     EXPECT_TRUE(finding["what"].is_string() && finding["level"].is_string());
   EXPECT_THAT(daemon.asked()[0], R"({"v":1,"do":"doctor"})");
@@ -422,9 +487,9 @@ TEST(DoctorCommand, AsksAllMembers) {
   const Ended ended = run(daemon, "doctor --all --config /nonexistent/tempo.toml");
   EXPECT_EQ(ended.status, 1);
   EXPECT_THAT(daemon.asked()[0], R"({"v":1,"do":"doctor","all":true})");
-  EXPECT_THAT(ended.out, HasSubstr("ok       stern: finds nothing wrong\n"));
+  EXPECT_THAT(ended.out, HasSubstr("ok       stern: no problems found\n"));
   EXPECT_THAT(ended.out, HasSubstr("problem  mast: it burns\n         -> put it out\n"));
-  EXPECT_THAT(ended.out, HasSubstr("note     mast: 1 of its findings were lost\n"));
+  EXPECT_THAT(ended.out, HasSubstr("note     mast: 1 finding lost\n"));
   EXPECT_THAT(ended.out, HasSubstr("problem  keel: does not answer\n"));
 }
 
@@ -436,6 +501,23 @@ TEST(DoctorCommand, FindsMistakesInTheConfiguration) {
   EXPECT_EQ(ended.status, 1);
   EXPECT_THAT(ended.out, HasSubstr(file.path() + ":1:1: unknown key 'prot'; did you mean 'port'?"));
   EXPECT_THAT(ended.out, HasSubstr("problem  tempod is not running here"));
+}
+
+// --- colours ---
+
+TEST(Colors, AreForTerminalsWithoutNoColor) {
+  if (!TerminalChild::possible()) GTEST_SKIP() << "no terminal is available";
+  const FakeDaemon daemon({{"status", {line_of(ship())}}, {"doctor", {ipc::findings_line({})}}});
+  TerminalChild colored(with(daemon, "status"), {{"NO_COLOR", ""}});
+  EXPECT_EQ(colored.wait(), 0);
+  EXPECT_THAT(colored.out(), HasSubstr("bow: \x1b[32msynchronized to stern"));
+  TerminalChild plain(with(daemon, "status"), {{"NO_COLOR", "1"}});
+  EXPECT_EQ(plain.wait(), 0);
+  EXPECT_THAT(plain.out(), HasSubstr("bow: synchronized to stern"));
+  TerminalChild doctor(with(daemon, "doctor --config /nonexistent/tempo.toml"), {{"NO_COLOR", ""}});
+  doctor.wait();
+  EXPECT_THAT(doctor.out(), HasSubstr("\x1b[32mok      \x1b[0m tempod answers at "));
+  EXPECT_THAT(run(daemon, "status").out, Not(HasSubstr("\x1b"))) << "piped";
 }
 
 }  // namespace

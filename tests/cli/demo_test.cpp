@@ -1,10 +1,10 @@
-// `tempo demo` with real daemons: what `make run` shows.
+// `tempo demo` with real daemons.
 #include "program.h"
 
 namespace tempo {
 namespace {
 
-TEST(Demo, GoesAsItShouldAndLeavesNothingRunning) {
+TEST(Demo, ReplacesAKilledMaster) {
   const Ended ended = tempo("demo --seconds 14 --plain --port 15311");
   EXPECT_EQ(ended.status, 0) << ended.out << ended.err;
   EXPECT_THAT(ended.out, testing::HasSubstr("all clocks agree within a millisecond"));
@@ -15,8 +15,10 @@ TEST(Demo, GoesAsItShouldAndLeavesNothingRunning) {
   EXPECT_EQ(ended.err, "");
 }
 
-TEST(Demo, SumsUpForPrograms) {
-  const json summary = answer("demo --seconds 14 --json --port 15312");
+TEST(Demo, PrintsASummaryAsJson) {
+  const Ended ended = tempo("demo --seconds 14 --json --port 15312");
+  EXPECT_EQ(ended.status, 0) << ended.out << ended.err;
+  const json summary = data_of(ended.out);
   EXPECT_EQ(summary["machines"], 5);
   EXPECT_GT(summary["agreed_after_s"], 0.0);
   EXPECT_NE(summary["killed"], summary["master"]);
@@ -24,13 +26,13 @@ TEST(Demo, SumsUpForPrograms) {
   EXPECT_LT(summary["spread_us"], 1000.0);
 }
 
-TEST(Demo, SaysWhatItNeeds) {
+TEST(Demo, RefusesInvalidOptions) {
   const Ended few = tempo("demo --machines 2");
   EXPECT_EQ(few.status, 2);
-  EXPECT_EQ(few.err, "tempo demo: --machines must be 3 to 9\n");
+  EXPECT_EQ(few.err, "tempo: --machines must be 3 to 9\n");
   const Ended missing = tempo("demo --tempod /nonexistent");
   EXPECT_EQ(missing.status, 1);
-  EXPECT_THAT(missing.err, testing::HasSubstr("there is no /nonexistent"));
+  EXPECT_THAT(missing.err, testing::HasSubstr("cannot run /nonexistent;"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Keys as a user makes them: closed to others, never overwritten by mistake, changed in steps.
+// `tempo keygen`: files that only their owner can read, never overwritten by mistake, rotated.
 #include <fstream>
 #include <string>
 
@@ -30,7 +30,7 @@ std::vector<auth::Key> keys_in(const TemporaryFile& file) {
   return keys.value_or(std::vector<auth::Key>{});
 }
 
-TEST(Keygen, WritesAKeyThatIsClosedToOthers) {
+TEST(Keygen, WritesAFileForItsOwnerOnly) {
   const TemporaryFile file("key");
   const mode_t before = umask(0);
   const Ended ended = tempo("keygen " + file.path());
@@ -39,36 +39,36 @@ TEST(Keygen, WritesAKeyThatIsClosedToOthers) {
   EXPECT_EQ(mode_of(file.path()), 0600U);
   ASSERT_EQ(keys_in(file).size(), 1U);
   EXPECT_THAT(ended.out, HasSubstr(fmt::format("{:08x}", auth::key_id(keys_in(file)[0]))));
-  // What is printed may be seen by others; the key may not.
+  // Other users may see the output; it must not contain the key.
   EXPECT_THAT(ended.out, Not(HasSubstr(auth::key_line(keys_in(file)[0]).substr(12))));
 }
 
-TEST(Keygen, NeverOverwritesUnasked) {
+TEST(Keygen, OverwritesOnlyWithForce) {
   const TemporaryFile file("key");
   std::ofstream(file.path()) << "precious";
   const Ended ended = tempo("keygen " + file.path());
   EXPECT_EQ(ended.status, 2);
   EXPECT_EQ(ended.err, "tempo: " + file.path() +
-                           " is there already and stays as it is; --add puts a new key before it, "
-                           "--force replaces it\n");
+                           " exists and was not changed; --add puts a new key before the existing "
+                           "one, --force replaces the file\n");
   EXPECT_EQ(file.text(), "precious");
   EXPECT_EQ(tempo("keygen --force " + file.path()).status, 0);
   EXPECT_EQ(keys_in(file).size(), 1U);
   EXPECT_EQ(mode_of(file.path()), 0600U);
 }
 
-TEST(Keygen, ChangesKeysInSteps) {
+TEST(Keygen, RotatesKeys) {
   const TemporaryFile file("key");
   ASSERT_EQ(tempo("keygen " + file.path()).status, 0);
   const auto first = keys_in(file);
   const Ended ended = tempo("keygen --add --json " + file.path());
   EXPECT_EQ(ended.status, 0) << ended.err;
-  EXPECT_EQ(json::parse(ended.out, nullptr, false)["keys"], 2);
+  EXPECT_EQ(data_of(ended.out)["keys"], 2);
   const auto second = keys_in(file);
   ASSERT_EQ(second.size(), 2U);
   EXPECT_NE(second[0], first[0]);
   EXPECT_EQ(second[1], first[0]);
-  // The next change drops the oldest.
+  // The next rotation drops the oldest key.
   ASSERT_EQ(tempo("keygen --add " + file.path()).status, 0);
   const auto third = keys_in(file);
   ASSERT_EQ(third.size(), 2U);
@@ -76,7 +76,7 @@ TEST(Keygen, ChangesKeysInSteps) {
   EXPECT_EQ(mode_of(file.path()), 0600U);
 }
 
-TEST(Keygen, AddsNothingToWhatIsBroken) {
+TEST(Keygen, DoesNotAddToAnInvalidFile) {
   const TemporaryFile file("key");
   EXPECT_EQ(tempo("keygen --add " + file.path()).status, 2);
   std::ofstream(file.path()) << "tempo-key-1 abc\n";
@@ -93,11 +93,11 @@ TEST(Keygen, PrintsOrRefuses) {
   EXPECT_EQ(tempo("keygen --add --force x").status, 2);
   const Ended ended = tempo("keygen /nonexistent/key");
   EXPECT_EQ(ended.status, 2);
-  EXPECT_THAT(ended.err, HasSubstr("make its directory first"));
+  EXPECT_THAT(ended.err, HasSubstr("create its directory first"));
   EXPECT_THAT(ended.out, IsEmpty());
 }
 
-TEST(Keygen, ForOneMachineShowsThePublicPartAlone) {
+TEST(Keygen, PrintsOnlyThePublicPartOfANodeKey) {
   const TemporaryFile file("node-key");
   const Ended ended = tempo("keygen --node " + file.path());
   EXPECT_EQ(ended.status, 0) << ended.err;
@@ -108,13 +108,13 @@ TEST(Keygen, ForOneMachineShowsThePublicPartAlone) {
   EXPECT_THAT(ended.err, Not(HasSubstr(auth::node_key_line(*seed).substr(17))));
   const Ended again = tempo("keygen --node " + file.path());
   EXPECT_EQ(again.status, 2);
-  EXPECT_THAT(again.err, HasSubstr("stays as it is; --force replaces it"));
+  EXPECT_THAT(again.err, HasSubstr("exists and was not changed; --force replaces it"));
   EXPECT_EQ(auth::parse_node_key(file.text()), seed);
   EXPECT_EQ(tempo("keygen --node --force " + file.path()).status, 0);
   EXPECT_NE(auth::parse_node_key(file.text()), seed);
 }
 
-TEST(Keygen, ForOneMachineIsNeitherPrintedNorAdded) {
+TEST(Keygen, NeitherPrintsNorAddsNodeKeys) {
   EXPECT_EQ(tempo("keygen --node -").status, 2);
   EXPECT_EQ(tempo("keygen --node --add /tmp/x").status, 2);
 }

@@ -1,4 +1,4 @@
-// The built program as a child process: what it prints, what it writes, how it ends.
+// The built program as a child process: its output, its files, its exit status.
 #pragma once
 
 #include <array>
@@ -13,6 +13,7 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fcntl.h>
@@ -43,7 +44,7 @@ inline Words words_of(std::string_view line) {
 // --- a child process ---
 
 struct Ended {
-  int status = -1;  // of exit; 1000 + the signal's number if one ended it
+  int status = -1;  // exit status; 1000 + the number of the signal that ended it
   std::string out, err;
 };
 
@@ -81,10 +82,11 @@ class Child {
   Child& operator=(const Child&) = delete;
 
   pid_t id() const { return id_; }
-  const std::string& out() const { return ended_.out; }  // so far
+  const std::string& out() const { return ended_.out; }  // read so far
   const std::string& err() const { return ended_.err; }
 
-  // Reads until `done()` or the child has closed both its ends; says whether `done()` came true.
+  // Reads until `done()` is true, or the child has closed both pipes; returns whether `done()` was
+  // true.
   bool read_until(const std::function<bool()>& done) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(120);
     std::array<pollfd, 2> ends{pollfd{out_, POLLIN, 0}, pollfd{err_, POLLIN, 0}};
@@ -126,18 +128,19 @@ class Child {
 // The program on a terminal of its own, 100 by 30.
 class TerminalChild {
  public:
-  // Not where /dev/pts is not mounted, as in a bare chroot.
+  // False if /dev/pts is not mounted, as in a bare chroot.
   static bool possible() {
     const int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
     if (terminal >= 0) close(terminal);
     return terminal >= 0;
   }
 
-  explicit TerminalChild(const Words& words) {
+  using Environment = std::vector<std::pair<std::string, std::string>>;
+  explicit TerminalChild(const Words& words, const Environment& environment = {}) {
     terminal_ = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
     if (terminal_ < 0 || grantpt(terminal_) != 0 || unlockpt(terminal_) != 0) std::abort();
     const std::string name = ptsname(terminal_);
-    // Kept open, so that the terminal's modes can be looked at when the program is gone.
+    // Kept open, so that the modes of the terminal can be read after the program has ended.
     other_end_ = open(name.c_str(), O_RDWR | O_NOCTTY | O_CLOEXEC);
     const winsize size{.ws_row = 30, .ws_col = 100, .ws_xpixel = 0, .ws_ypixel = 0};
     ioctl(terminal_, TIOCSWINSZ, &size);
@@ -153,6 +156,7 @@ class TerminalChild {
       for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(end, standard);
       setenv("TERM", "xterm", 1);
       setenv("LC_ALL", "C.UTF-8", 1);
+      for (const auto& [key, value] : environment) setenv(key.c_str(), value.c_str(), 1);
       execv(TEMPO_BINARY, arguments.data());
       _exit(127);
     }
@@ -198,7 +202,7 @@ class TerminalChild {
   }
 
  private:
-  // False if nothing came, when not waiting, or nothing will.
+  // False if nothing arrived and `wait_ms` is 0, or if the terminal is closed.
   bool read_some(int wait_ms) {
     pollfd end{terminal_, POLLIN, 0};
     if (poll(&end, 1, wait_ms) <= 0) return wait_ms > 0;
@@ -217,7 +221,15 @@ class TerminalChild {
 
 inline Ended tempo(std::string_view line) { return Child(words_of(line)).wait(); }
 
-// What it printed as JSON, after it ended well.
+// The answer in the JSON that a command printed: {"version": 1, "data": ...}. Null: there is none.
+inline json data_of(const std::string& text) {
+  const json whole = json::parse(text, nullptr, false);
+  if (!whole.is_object() || !whole.contains("data")) return json{};
+  EXPECT_EQ(whole["version"], 1) << text;
+  return whole["data"];
+}
+
+// The JSON that a command of tempo-lab printed; its exit status must be 0.
 inline json answer(std::string_view line) {
   const Ended ended = tempo(line);
   EXPECT_EQ(ended.status, 0) << line << "\n" << ended.err;
@@ -232,7 +244,7 @@ inline std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-// A file that is gone when the test is over.
+// A file name in the temporary directory; the destructor removes the file.
 class TemporaryFile {
  public:
   explicit TemporaryFile(std::string_view name)

@@ -142,7 +142,16 @@ int run_program(const ProgramDescription& program, int count, char** words) {
 
   const std::vector<std::string> given = rewritten({words + 1, words + count});
   const auto end = std::ranges::find(given, "--");
-  JsonScope scope(std::find(given.begin(), end, "--json") != end);
+  const std::string first = given.empty() ? "" : given.front();
+  JsonScope scope(std::find(given.begin(), end, "--json") != end,
+                  std::ranges::find(program.wrappers, first) != program.wrappers.end()
+                      ? JsonStream::standard_error
+                      : JsonStream::standard_output);
+  for (const RemovedCommand& removed : program.removed)
+    if (removed.name == first) {
+      print_error("{}: {}\n", name, removed.message);
+      return scope.finish(kBadUsage);
+    }
   try {
     app.parse(std::vector<std::string>{given.rbegin(), given.rend()});
   } catch (const CLI::ParseError& stop) {

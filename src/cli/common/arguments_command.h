@@ -1,4 +1,4 @@
-// How a command is described for CLI11. Only the files arguments*.cpp see it.
+// How a command is described for CLI11. Only the files arguments*.cpp include it.
 #pragma once
 
 #include <functional>
@@ -8,8 +8,8 @@
 
 namespace tempo::cli {
 
-// A command below `parent`. `describe` gives it its options; if it is the one that was typed, `run`
-// becomes `command` with what they were set to.
+// Adds a command below `parent`. `describe` adds its options; if the user typed this command, `run`
+// becomes a call of `command` with the parsed options.
 template <class Arguments>
 void add_command(CLI::App& parent, std::function<int()>& run, const char* name, const char* help,
                  void (*describe)(CLI::App&, Arguments&), int (*command)(const Arguments&)) {
@@ -26,7 +26,7 @@ void describe_socket(CLI::App& command, Arguments& arguments) {
       ->capture_default_str();
 }
 
-// For every command that asks tempod.
+// For every command that sends requests to tempod.
 template <class Arguments>
 void describe_connection(CLI::App& command, Arguments& arguments) {
   describe_socket(command, arguments);
@@ -34,7 +34,12 @@ void describe_connection(CLI::App& command, Arguments& arguments) {
       ->capture_default_str();
 }
 
-// For whatever is worked at by many hands.
+template <class Arguments>
+void describe_json(CLI::App& command, Arguments& arguments) {
+  command.add_flag("--json", arguments.json, "print JSON");
+}
+
+// For commands that use several threads.
 template <class Arguments>
 void describe_threads(CLI::App& command, Arguments& arguments) {
   command

@@ -1,4 +1,4 @@
-// An option whose value is one of a table's names.
+// An option that accepts the names of a table.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace tempo::cli {
 
-// The row of that name; `name` is how a row says its own.
+// The row of that name; `name` reads the name of a row.
 template <class Table, class Name>
 auto chosen(const char* option, const Table& table, const std::string& text, Name name)
     -> Result<typename Table::value_type> {

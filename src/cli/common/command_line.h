@@ -24,11 +24,20 @@ struct Topic {
   std::vector<const char*> commands;
 };
 
+// A command that no longer exists; the message names its replacement.
+struct RemovedCommand {
+  std::string_view name;
+  std::string_view message;
+};
+
 struct ProgramDescription {
   const char* name;     // as typed
   const char* summary;  // first line of --help
   std::vector<DescribeCommands> commands;
   std::vector<Topic> topics;
+  // Commands that leave standard output to the command they run: their JSON goes to standard error.
+  std::vector<std::string_view> wrappers{};
+  std::vector<RemovedCommand> removed{};
 };
 
 // Runs the command that `words` ask for; the result is the exit status (exit_codes.h).

@@ -10,15 +10,15 @@
 
 namespace tempo::cli {
 
-int print_error(int status, const std::string& sentence) {
-  print_error("tempo: {}\n", sentence);
+int print_error(int status, const std::string& message) {
+  print_error("tempo: {}\n", message);
   return status;
 }
 
 int report(const client::Error& error) {
   using client::ErrorCode;
-  const bool no = error.code == ErrorCode::refused || error.code == ErrorCode::not_allowed;
-  return print_error(no ? kRefused : kNoDaemon, error.message);
+  const bool refused = error.code == ErrorCode::refused || error.code == ErrorCode::not_allowed;
+  return print_error(refused ? kRefused : kNoDaemon, error.message);
 }
 
 ipc::Request request_of(ipc::Verb verb) { return {.verb = verb, .by_ns = {}, .to_ns = {}}; }
@@ -48,12 +48,11 @@ std::expected<obs::Snapshot, int> snapshot_in(const ipc::Reply& reply) {
   const auto status = reply.body.at("status");
   if (!status)
     return std::unexpected(print_error(
-        kNoDaemon, "there is no status in tempod's answer; use the tempo that came with it"));
+        kNoDaemon, "invalid reply from tempod: no status; use the tempo that came with it"));
   auto snapshot = obs::from_json(status->line());
   if (!snapshot)
     return std::unexpected(print_error(
-        kNoDaemon, fmt::format("tempod's status cannot be understood: {}; use the tempo that "
-                               "came with it",
+        kNoDaemon, fmt::format("invalid reply from tempod: {}; use the tempo that came with it",
                                snapshot.error())));
   return *std::move(snapshot);
 }

@@ -1,4 +1,4 @@
-// What the commands that talk to tempod share: where it is, how long to wait, how failures read.
+// Requests to tempod, for all commands: its socket, the longest wait, and error messages.
 #pragma once
 
 #include <expected>
@@ -14,20 +14,21 @@ namespace tempo::cli {
 
 struct DaemonArguments {
   std::string socket = client::kDefaultSocket;
-  std::string timeout = "5s";
+  std::string timeout = "5s";  // longest wait for an answer
   bool json = false;
 };
 
-// Each gives what was asked for, or the exit status after a sentence on standard error.
+// Each returns the answer, or the exit status after it has printed an error.
 std::expected<client::Client, int> connect(const DaemonArguments& arguments);
 std::expected<ipc::Reply, int> ask(const DaemonArguments& arguments, const ipc::Request& request);
 std::expected<obs::Snapshot, int> snapshot_in(const ipc::Reply& reply);
 std::expected<obs::Snapshot, int> ask_status(const DaemonArguments& arguments);
 std::expected<Nanos, int> span_of(const std::string& text, const char* option);
 
-// Prints the sentence; gives the exit status that goes with it.
+// Prints the error; returns its exit status.
 int report(const client::Error& error);
-int print_error(int status, const std::string& sentence);
+// Prints `message` as an error of tempo; returns `status`.
+int print_error(int status, const std::string& message);
 
 ipc::Request request_of(ipc::Verb verb);
 

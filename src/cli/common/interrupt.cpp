@@ -12,7 +12,7 @@ static_assert(std::atomic<bool>::is_always_lock_free);
 
 extern "C" void on_signal(int signal) {
   flag = true;
-  std::signal(signal, SIG_DFL);  // the second one ends us
+  std::signal(signal, SIG_DFL);  // the second one ends the process
 }
 
 }  // namespace

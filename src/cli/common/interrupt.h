@@ -1,4 +1,4 @@
-// Ctrl-C as a flag that long work looks at, and the steady clock for progress bars.
+// Ctrl-C as a flag that long work checks, and the steady clock for progress bars.
 #pragma once
 
 #include "base/units.h"

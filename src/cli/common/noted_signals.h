@@ -1,12 +1,12 @@
-// Signals that end a wait, or go on to a command that is run for somebody.
+// Signals that end a wait, or that tempo passes on to the command it runs.
 #pragma once
 
 namespace tempo::cli {
 
-// From now on SIGINT, SIGTERM and SIGHUP end nothing by themselves.
+// From now on SIGINT, SIGTERM and SIGHUP are only recorded.
 void note_signals();
 
-// The last that came since this was asked; 0: none did.
+// The last signal since the previous call; 0: none.
 int noted_signal();
 
 }  // namespace tempo::cli

@@ -22,6 +22,13 @@ std::string_view bare_message(std::string_view text) {
   return text;
 }
 
+void print_to_stderr(std::string_view text) {
+  if (capture != nullptr)
+    capture->err += text;
+  else
+    fmt::print(stderr, "{}", text);
+}
+
 }  // namespace
 
 OutputCapture::OutputCapture() {
@@ -42,10 +49,8 @@ void print_text(std::string_view text) {
 void print_error_text(std::string_view text) {
   if (scope != nullptr && scope->json_)
     scope->error_ += text;
-  else if (capture != nullptr)
-    capture->err += text;
   else
-    fmt::print(stderr, "{}", text);
+    print_to_stderr(text);
 }
 
 void print_json(const Json& data) {
@@ -60,7 +65,11 @@ void print_json_line(const Json& data) {
   std::fflush(stdout);
 }
 
-JsonScope::JsonScope(bool json) : json_(json) {
+void print_json_error_line(const Json& data) {
+  print_to_stderr(Json::object().add("version", kJsonVersion).add("data", data).line() + '\n');
+}
+
+JsonScope::JsonScope(bool json, JsonStream stream) : json_(json), stream_(stream) {
   CHECK(scope == nullptr);
   scope = this;
 }
@@ -75,9 +84,12 @@ int JsonScope::finish(int status) {
                             .add("status", static_cast<std::int64_t>(status))
                             .add("code", status_name(status))
                             .add("message", bare_message(error_)));
-  if (streamed_) {
+  if (!data_ && error_.empty()) return status;
+  if (stream_ == JsonStream::standard_error) {
+    print_to_stderr(object.line() + '\n');
+  } else if (streamed_) {
     if (!error_.empty()) print("{}\n", object.line());
-  } else if (data_ || !error_.empty()) {
+  } else {
     print_text(object.text());
   }
   return status;

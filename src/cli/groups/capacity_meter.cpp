@@ -17,14 +17,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "api/snapshot.h"
 #include "base/number_text.h"
 #include "client/client.h"
 
 namespace tempo::cli {
 namespace {
 
-constexpr std::size_t kMaxSaid = 64;
-constexpr auto kLongestCommand = std::chrono::seconds{10};
+constexpr std::size_t kMaxOutput = 64;  // bytes
+constexpr auto kCommandTimeout = std::chrono::seconds{10};
+constexpr int kExitPolls = 20;  // of 1 ms, between the end of the output and the exit
 constexpr std::int64_t kBase = 1'000'000;
 constexpr std::uint64_t kDraws = 90'000;  // less than a tenth of the base
 
@@ -33,7 +35,7 @@ Result<double> first_number_in(const std::string& path) {
   double number = 0;
   if (!(file >> number) || number < 0)
     return std::unexpected(fmt::format(
-        "{} does not begin with a number; set TEMPO_PROC to where the kernel's /proc is", path));
+        "{} does not begin with a number; set TEMPO_PROC to the directory of /proc", path));
   return number;
 }
 
@@ -42,9 +44,7 @@ Result<std::int64_t> free_memory(const std::string& proc) {
   for (std::string word; file >> word;)
     if (std::int64_t kilobytes = 0; word == "MemAvailable:" && file >> kilobytes) return kilobytes;
   return std::unexpected(fmt::format(
-      "{}/meminfo does not say how much memory is available; set TEMPO_PROC to where the kernel's "
-      "/proc is",
-      proc));
+      "{}/meminfo contains no MemAvailable; set TEMPO_PROC to the directory of /proc", proc));
 }
 
 Result<std::int64_t> load(const std::string& proc) {
@@ -54,7 +54,7 @@ Result<std::int64_t> load(const std::string& proc) {
       std::llround(static_cast<double>(kBase) / (1 + load / processors)));
 }
 
-// tempod is asked; one that does not answer soon has no good clock.
+// Asks tempod; the short timeout keeps the event loop of the caller responsive.
 Result<std::int64_t> clock_quality(const std::string& socket) {
   auto client = client::Client::connect(socket, 100ms);
   if (!client) return std::unexpected(client.error().message);
@@ -65,10 +65,16 @@ Result<std::int64_t> clock_quality(const std::string& socket) {
   return clock_capacity(now.latest_ns - now.time_ns);
 }
 
+std::string fork_error(const std::string& command) {
+  return fmt::format("cannot run '{}': {}; close some programs and try again", command,
+                     std::strerror(errno));
+}
+
 Result<std::int64_t> draw() {
   std::uint64_t drawn = 0;
   if (getrandom(&drawn, sizeof drawn, 0) != sizeof drawn)
-    return std::unexpected("no random number can be had");
+    return std::unexpected(
+        fmt::format("no random numbers: {}; check getrandom(2)", std::strerror(errno)));
   return kBase + static_cast<std::int64_t>(drawn % kDraws);
 }
 
@@ -76,6 +82,18 @@ Result<std::int64_t> draw() {
 
 std::int64_t clock_capacity(std::int64_t bound_ns) {
   return kBase * kBase / (std::max<std::int64_t>(bound_ns, 0) + 1);
+}
+
+std::string capacity_text(const std::string& criterion, std::int64_t capacity) {
+  const auto value = static_cast<double>(capacity);
+  const auto base = static_cast<double>(kBase);
+  if (criterion == "load")
+    return capacity <= 0 ? "load unknown" : fmt::format("load {:.0f}%", (base / value - 1) * 100);
+  if (criterion == "free-memory") return fmt::format("{:.0f} MiB", value / 1024);
+  if (criterion == "uptime") return obs::uptime_text(value);
+  if (criterion == "clock-quality")
+    return capacity <= 0 ? "unsynchronized" : obs::micros_text((base * base / value - 1) / 1000);
+  return fmt::format("{}", capacity);
 }
 
 Result<CapacityMeter> CapacityMeter::create(const std::string& criterion, Places places) {
@@ -87,25 +105,29 @@ Result<CapacityMeter> CapacityMeter::create(const std::string& criterion, Places
   if (meter.criterion_ == "weight") {
     const auto weight = parse_number<std::int64_t>(value);
     if (!weight || *weight < 0)
-      return std::unexpected("a weight is a whole number not below 0, as in 'weight=5'");
+      return std::unexpected(
+          "--criterion weight needs a whole number that is not negative, e.g. 'weight=5'");
     meter.capacity_ = *weight;
     return meter;
   }
   if (meter.criterion_ == "cmd") {
-    if (value.empty()) return std::unexpected("give the command, as in 'cmd=./free-slots'");
+    if (value.empty())
+      return std::unexpected("--criterion cmd needs a command, e.g. 'cmd=./free-slots'");
     meter.command_ = value;
     if (auto started = meter.start_command(); !started) return std::unexpected(started.error());
-    const auto end = std::chrono::steady_clock::now() + kLongestCommand;
-    while (meter.pipe_ >= 0 && std::chrono::steady_clock::now() < end) {
+    const auto end = std::chrono::steady_clock::now() + kCommandTimeout;
+    while (std::chrono::steady_clock::now() < end) {
       pollfd ready{meter.pipe_, POLLIN, 0};
       poll(&ready, 1, 100);
-      if (ready.revents != 0 && meter.take()) return meter;
+      if (ready.revents == 0) continue;
+      TRY(measured, meter.take());
+      if (measured) return meter;
     }
-    return std::unexpected(
-        fmt::format("'{}' did not print a whole number not below 0 within 10 s", value));
+    return std::unexpected(meter.command_error("did not end within 10 s"));
   }
   if (equals != std::string::npos)
-    return std::unexpected(fmt::format("'{}' takes no value", meter.criterion_));
+    return std::unexpected(
+        fmt::format("--criterion {0} takes no value; give '{0}' alone", meter.criterion_));
   TRY(capacity, meter.read_now());
   meter.capacity_ = capacity;
   return meter;
@@ -122,7 +144,7 @@ Result<std::int64_t> CapacityMeter::read_now() const {
   if (criterion_ == "id") return kBase;
   if (criterion_ == "random") return draw();
   return std::unexpected(
-      fmt::format("there is no criterion '{}'; take load, free-memory, uptime, clock-quality, id, "
+      fmt::format("unknown criterion '{}'; give load, free-memory, uptime, clock-quality, id, "
                   "random, weight=N or cmd=COMMAND",
                   criterion_));
 }
@@ -143,8 +165,7 @@ bool CapacityMeter::measure() {
 
 Result<void> CapacityMeter::start_command() {
   std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0)
-    return std::unexpected(fmt::format("no pipe can be made: {}", std::strerror(errno)));
+  if (pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) return std::unexpected(fork_error(command_));
   const pid_t child = fork();
   if (child == 0) {
     setpgid(0, 0);
@@ -155,28 +176,57 @@ Result<void> CapacityMeter::start_command() {
   close(ends[1]);
   if (child < 0) {
     close(ends[0]);
-    return std::unexpected(fmt::format("no process can be made: {}", std::strerror(errno)));
+    return std::unexpected(fork_error(command_));
   }
   child_ = child;
   pipe_ = ends[0];
-  said_.clear();
+  output_.clear();
   return {};
 }
 
-bool CapacityMeter::take() {
-  std::array<char, kMaxSaid> buffer{};
+// Closes the pipe, waits a moment for the exit, kills processes that are left, and reaps the
+// command.
+int CapacityMeter::end_command() {
+  close(std::exchange(pipe_, -1));
+  for (int i = 0; i < kExitPolls; ++i) {
+    siginfo_t info{};
+    if (waitid(P_PID, static_cast<id_t>(child_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+        info.si_pid != 0)
+      break;
+    poll(nullptr, 0, 1);
+  }
+  kill(-child_, SIGKILL);
+  int status = 0;
+  waitpid(std::exchange(child_, 0), &status, 0);
+  return status;
+}
+
+std::string CapacityMeter::command_error(const std::string& reason) const {
+  return fmt::format(
+      "--criterion: command '{}' {}; it must print one whole number that is not negative, and exit",
+      command_, reason);
+}
+
+Result<bool> CapacityMeter::take() {
+  std::array<char, kMaxOutput> buffer{};
   const ssize_t got = read(pipe_, buffer.data(), buffer.size());
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return false;
-  if (got > 0) said_.append(buffer.data(), static_cast<std::size_t>(got));
-  if (got > 0 && said_.size() < kMaxSaid) return false;
-  close(std::exchange(pipe_, -1));
-  kill(-child_, SIGKILL);
-  waitpid(std::exchange(child_, 0), nullptr, 0);
-  while (!said_.empty() && said_.back() == '\n') said_.pop_back();
-  const auto capacity = parse_number<std::int64_t>(said_);
-  if (!capacity || *capacity < 0) return false;
-  capacity_ = *capacity;
-  return true;
+  if (got > 0) output_.append(buffer.data(), static_cast<std::size_t>(got));
+  if (got > 0 && output_.size() < kMaxOutput) return false;
+  const int status = end_command();
+  while (!output_.empty() && output_.back() == '\n') output_.pop_back();
+  const auto capacity = parse_number<std::int64_t>(output_);
+  if (capacity && *capacity >= 0) {
+    capacity_ = *capacity;
+    return true;
+  }
+  const std::string end = WIFSIGNALED(status)
+                              ? fmt::format("was ended by signal {}", WTERMSIG(status))
+                              : fmt::format("exited with status {}", WEXITSTATUS(status));
+  return std::unexpected(command_error(
+      output_.empty()
+          ? end + " and printed nothing"
+          : fmt::format("{} and printed '{}'", end, output_.substr(0, output_.find('\n')))));
 }
 
 CapacityMeter::CapacityMeter(CapacityMeter&& other) noexcept
@@ -186,7 +236,7 @@ CapacityMeter::CapacityMeter(CapacityMeter&& other) noexcept
       capacity_(other.capacity_),
       pipe_(std::exchange(other.pipe_, -1)),
       child_(std::exchange(other.child_, 0)),
-      said_(std::move(other.said_)) {}
+      output_(std::move(other.output_)) {}
 
 CapacityMeter::~CapacityMeter() {
   if (pipe_ >= 0) close(pipe_);

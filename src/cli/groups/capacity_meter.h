@@ -1,16 +1,17 @@
-// What this machine has to offer, by a criterion: the larger the better.
+// Measures the capacity of this machine by a criterion; the candidate with the largest capacity
+// wins.
 //
-//   load           the less there is to do for each processor, the better
-//   free-memory    kilobytes that can be had
+//   load           falls as the load per processor rises
+//   free-memory    available memory in KiB
 //   uptime         seconds since the kernel booted
-//   clock-quality  the smaller the bound of the clock's error, the better
-//   id             equal for all: the larger host id wins
-//   random         drawn once; no draw outdoes another by so much that it would unseat it
+//   clock-quality  falls as the error bound of the clock rises
+//   id             equal on all machines: the larger host id wins
+//   random         drawn once; two draws differ by less than the margin for a change of leader
 //   weight=N       N
 //   cmd=COMMAND    the whole number that the command prints
 //
-// Load, memory and uptime are read where the kernel says them, or where TEMPO_PROC says: a
-// container that has the host's /proc elsewhere, or a test.
+// Load, memory and uptime are read from /proc, or from the directory that TEMPO_PROC names: for a
+// container that has the host's /proc elsewhere, and for tests.
 #pragma once
 
 #include <cstdint>
@@ -23,17 +24,20 @@
 
 namespace tempo::cli {
 
-// Of a clock that is wrong by at most so much.
+// Capacity of a clock whose error is at most `bound_ns`.
 std::int64_t clock_capacity(std::int64_t bound_ns);
+
+// A capacity in the unit of its criterion: "load 37%", "9645 MiB", "4 d 1 h", "12.3 us", "17".
+std::string capacity_text(const std::string& criterion, std::int64_t capacity);
 
 class CapacityMeter {
  public:
   struct Places {
     std::string socket{};        // of tempod
-    std::string proc = "/proc";  // where the kernel tells of itself
+    std::string proc = "/proc";  // of the kernel
   };
-  // A sentence says what is wrong with the words; then the first measurement, which may take a
-  // while if it is a command's.
+  // Parses the criterion and measures for the first time, which may take a while for a command. The
+  // error says what is wrong and how to correct it.
   static Result<CapacityMeter> create(const std::string& criterion, Places places);
   ~CapacityMeter();
   CapacityMeter(CapacityMeter&& other) noexcept;
@@ -42,27 +46,31 @@ class CapacityMeter {
   CapacityMeter& operator=(const CapacityMeter&) = delete;
 
   const std::string& criterion() const { return criterion_; }  // without its value
-  std::int64_t capacity() const { return capacity_; }          // as last measured
-  bool changes() const;
+  std::int64_t capacity() const { return capacity_; }          // of the last measurement
+  bool changes() const;                                        // false: measuring is pointless
 
-  // Begins to measure anew; whether there is a new value now. A command's comes when `descriptor`
-  // can be read; one that says nothing of use leaves the old value.
+  // Measures again; returns whether there is a new value. A command is only started: its value
+  // arrives when `descriptor` is readable.
   bool measure();
-  int descriptor() const { return pipe_; }  // -1: nothing is under way
-  bool take();
+  int descriptor() const { return pipe_; }  // -1: no command runs
+  // Reads the output of the command; true: there is a new value, false: the command still runs. An
+  // error keeps the previous value.
+  Result<bool> take();
 
  private:
   CapacityMeter() = default;
   Result<std::int64_t> read_now() const;
   Result<void> start_command();
+  int end_command();  // the status of wait()
+  std::string command_error(const std::string& reason) const;
 
   std::string criterion_;
   std::string command_;
   Places places_;
   std::int64_t capacity_ = 0;
   int pipe_ = -1;
-  pid_t child_ = 0;
-  std::string said_;  // by the command so far, at most kMaxSaid
+  pid_t child_ = 0;     // 0: no command runs
+  std::string output_;  // of the command so far, at most kMaxOutput bytes
 };
 
 }  // namespace tempo::cli

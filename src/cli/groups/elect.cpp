@@ -12,8 +12,12 @@
 #include <fmt/core.h>
 #include <poll.h>
 
+#include "api/group_requests.h"
 #include "cli/common/exit_codes.h"
 #include "cli/common/noted_signals.h"
+#include "cli/common/output.h"
+#include "cli/common/periodic_request.h"
+#include "cli/common/terminal.h"
 #include "cli/groups/capacity_meter.h"
 #include "cli/locks/guard.h"
 #include "client/boot_clock.h"
@@ -25,72 +29,134 @@ namespace {
 using std::chrono::nanoseconds;
 
 constexpr nanoseconds kMeasureEvery = std::chrono::seconds{5};
-constexpr nanoseconds kComeBackAfter = std::chrono::milliseconds{500};
+constexpr nanoseconds kRejoinAfter = std::chrono::milliseconds{500};
 
 int exit_of(const Error& error) {
   return error.code == ErrorCode::no_daemon ? kLockNoDaemon : kLockRefused;
 }
 
-// A candidate and its command, as often as it is elected.
+// A candidate; runs the command each time this machine is elected.
 class Candidacy {
  public:
   Candidacy(const ElectArguments& arguments, CandidateOptions options, nanoseconds timeout,
             CapacityMeter meter)
       : arguments_(&arguments),
         options_(std::move(options)),
-        patience_(timeout),
-        meter_(std::move(meter)) {}
+        timeout_(timeout),
+        meter_(std::move(meter)),
+        line_(!arguments.json),
+        groups_(arguments.socket, ipc::Verb::groups, line_.active()) {}
 
   int run() {
     if (const auto stood = stand(); !stood)
       return print_error(exit_of(stood.error()), stood.error().message);
     note_signals();
     while (!exit_) step();
+    line_.clear();
     return *exit_;
   }
 
  private:
   std::expected<void, Error> stand() {
     options_.capacity = meter_.capacity();
-    auto election = Election::stand(arguments_->group, options_, arguments_->socket, patience_);
+    auto election = Election::stand(arguments_->group, options_, arguments_->socket, timeout_);
     if (!election) return std::unexpected(election.error());
     election_.emplace(*std::move(election));
-    election_->require_stop_confirmation();  // letting go is the guard's, when the command is gone
+    election_->require_stop_confirmation();  // the guard releases the lease, after the command
     election_->on_lead([this](std::uint64_t term) { lead(term); });
     election_->on_stop([this] { stop_command(); });
+    election_->on_no_majority([this] { majority_ = false; });
+    election_->on_follow([this](const std::string&) { majority_ = true; });
     election_->on_job_done([this](const std::string& by) {
-      fmt::print(stderr, "tempo: the job of '{}' was done by {}\n", arguments_->group, by);
+      print_state(state("stopped").add("job_done_by", by));
+      line_.clear();
+      if (!arguments_->json)
+        print_error("tempo: {} has done the job of group '{}'\n", by, arguments_->group);
       exit_ = kDone;
     });
+    print_state(
+        state("candidate").add("criterion", options_.criterion).add("capacity", meter_.capacity()));
+    majority_ = true;
     return {};
   }
 
+  Json state(const char* name) const {
+    return Json::object().add("state", name).add("group", arguments_->group);
+  }
+  void print_state(const Json& json) const {
+    if (arguments_->json) print_json_error_line(json);
+  }
+  // While this machine does not lead: "candidate for group 'web' (load 37%); node2 leads".
+  void show(const std::string& situation) {
+    if (guard_) return;
+    const bool measured = meter_.changes() || options_.criterion == "weight";
+    line_.show(fmt::format(
+        "candidate for group '{}'{}; {}", arguments_->group,
+        measured ? fmt::format(" ({})", capacity_text(options_.criterion, meter_.capacity())) : "",
+        situation));
+  }
+
   void step() {
-    std::array<pollfd, 3> ends{{{guard_ ? guard_->descriptor() : -1, POLLIN, 0},
+    std::array<pollfd, 4> ends{{{guard_ ? guard_->descriptor() : -1, POLLIN, 0},
                                 {election_ ? election_->descriptor() : -1, POLLIN, 0},
-                                {meter_.descriptor(), POLLIN, 0}}};
+                                {meter_.descriptor(), POLLIN, 0},
+                                {guard_ ? -1 : groups_.descriptor(), POLLIN, 0}}};
     nanoseconds wait = kMeasureEvery;
+    if (line_.active() && !guard_) wait = std::min<nanoseconds>(wait, groups_.timeout());
     if (meter_.changes()) wait = std::min(wait, measure_at_ - boot_clock());
-    if (!election_ && !guard_) wait = std::min(wait, come_back_at_ - boot_clock());
+    if (!election_ && !guard_) wait = std::min(wait, rejoin_at_ - boot_clock());
     const auto ms = std::chrono::ceil<std::chrono::milliseconds>(std::max(wait, nanoseconds{0}));
     poll(ends.data(), ends.size(), static_cast<int>(ms.count()));
     if (const int number = noted_signal()) take_signal(number);
     if (guard_)
       if (const auto end = guard_->ended()) return end_of_command(*end);
     if (election_ && ends[1].revents != 0) receive();
-    if (ends[2].revents != 0 && meter_.take()) offer();
+    if (ends[2].revents != 0) take_measurement();
     if (boot_clock() >= measure_at_ && meter_.changes()) {
       measure_at_ = boot_clock() + kMeasureEvery;
       if (meter_.measure()) offer();
     }
-    if (!election_ && !guard_ && boot_clock() >= come_back_at_) come_back();
+    if (!election_ && !guard_ && boot_clock() >= rejoin_at_) rejoin();
+    if (!guard_ && !exit_) show_leader();
+  }
+
+  // The other machines may have elected a leader before this one became a candidate: tempod reports
+  // only changes to a candidate, so that the line asks for the group itself.
+  void show_leader() {
+    const auto reply = groups_.update();
+    if (!reply || !election_) return;
+    const auto list = ipc::groups_of(*reply);
+    if (!list) return;
+    std::string leader;
+    for (const ipc::GroupView& group : *list)
+      if (group.name == arguments_->group) leader = group.leader;
+    show(!leader.empty() ? leader + " leads"
+         : majority_     ? "no leader yet"
+                         : "no majority: too few machines answer");
   }
 
   void offer() {
     if (election_) election_->set_capacity(meter_.capacity());
   }
 
-  // Without tempod a command goes on until its lease ends, and is stopped then.
+  // A command that fails keeps its last value; the error is printed once in a row.
+  void take_measurement() {
+    const auto measured = meter_.take();
+    if (measured && *measured) {
+      failing_ = false;
+      offer();
+    }
+    if (measured || std::exchange(failing_, true)) return;
+    line_.clear();
+    const std::string message =
+        fmt::format("{}; its last value, {}, stays in force", measured.error(), meter_.capacity());
+    if (arguments_->json)
+      print_state(state("warning").add("message", message));
+    else
+      print_error("tempo: {}\n", message);
+  }
+
+  // Without tempod the command runs until its lease ends; then the guard stops it.
   void receive() {
     const auto alive = election_->dispatch();
     if (guard_ && election_->term() != 0 && election_->deadline() != deadline_) {
@@ -103,25 +169,29 @@ class Candidacy {
   void leave() {
     election_.reset();
     not_started_ = false;
-    come_back_at_ = boot_clock() + kComeBackAfter;
+    rejoin_at_ = boot_clock() + kRejoinAfter;
   }
 
-  void come_back() {
+  void rejoin() {
     const auto stood = stand();
     if (stood) return;
-    come_back_at_ = boot_clock() + kComeBackAfter;
-    if (stood.error().code != ErrorCode::no_daemon)
+    rejoin_at_ = boot_clock() + kRejoinAfter;
+    if (stood.error().code == ErrorCode::no_daemon)
+      show("tempod is not reachable; retrying");
+    else
       exit_ = print_error(kLockRefused, stood.error().message);
   }
 
-  // The connection holds the lease and a guard closes it: while one still stops a command no other
-  // may begin on it. Nor on what is left of a lease when this was stopped meanwhile.
+  // The connection holds the lease, and a guard closes it: while a guard still stops a command, no
+  // other command may start. Nor may one start on the rest of a lease that is almost over.
   void lead(std::uint64_t term) {
     const auto margin = Guard::margin_of(election_->remaining());
     if (guard_ || !margin) {
       not_started_ = true;
       return;
     }
+    line_.clear();
+    print_state(state("leading").add("term", fmt::format("{}", term)));
     deadline_ = election_->deadline();
     margin_ = *margin;
     auto guard = Guard::start({.command = arguments_->command,
@@ -137,16 +207,21 @@ class Candidacy {
     guard_.emplace(*std::move(guard));
   }
 
-  // The guard's time has come as it were: it stops the command, then closes the connection.
+  // Moves the deadline of the guard: it stops the command now, then closes the connection.
   void stop_command() const {
     if (guard_) guard_->extend(std::min(deadline_, boot_clock() + margin_));
   }
 
   void end_of_command(const Guard::End& end) {
     guard_.reset();
-    if (end.stopped) return leave();  // another is to lead; it stands again
+    if (end.stopped) {  // another machine shall lead; this one stands again
+      print_state(state("stopped"));
+      return leave();
+    }
     if (election_) election_->withdraw(options_.once);
     exit_ = exit_status_of(end);
+    print_state(state("stopped").add("exit_status", std::int64_t{*exit_}));
+    if (!end.error.empty()) print_error(*exit_, end.error);
   }
 
   void take_signal(int number) {
@@ -158,16 +233,20 @@ class Candidacy {
 
   const ElectArguments* arguments_;
   CandidateOptions options_;
-  nanoseconds patience_;
+  nanoseconds timeout_;
   CapacityMeter meter_;
   std::optional<Election> election_;
   std::optional<Guard> guard_;
-  nanoseconds deadline_{0};  // as the guard knows it
-  nanoseconds margin_{0};
+  WaitLine line_;
+  PeriodicRequest groups_;   // for `line_`
+  bool majority_ = true;     // tempod has not reported that too few machines answer
+  nanoseconds deadline_{0};  // of the guard
+  nanoseconds margin_{0};    // of the guard
   nanoseconds measure_at_ = boot_clock() + kMeasureEvery;
-  nanoseconds come_back_at_{0};
-  bool not_started_ = false;  // elected too soon or too late to start the command; stands again
-  std::optional<int> exit_;
+  nanoseconds rejoin_at_{0};
+  bool not_started_ = false;  // elected too early or too late to start the command; stands again
+  bool failing_ = false;      // the last run of the criterion's command failed
+  std::optional<int> exit_;   // nullopt: go on
 };
 
 }  // namespace

@@ -14,8 +14,9 @@ struct ElectArguments {
   std::string group;
   std::string criterion;  // empty: random on a ring, else load
   std::string algorithm = "b1";
-  std::string min_stay = "30s";
-  bool once = false;
+  std::string min_stay = "30s";  // least time before a better candidate may replace a leader
+  bool once = false;             // one job: the group is over when one machine has done it
+  bool json = false;             // print state changes as JSON on standard error
   std::vector<std::string> command;
 };
 int elect(const ElectArguments& arguments);

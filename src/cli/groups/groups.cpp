@@ -1,5 +1,7 @@
 #include <csignal>
+#include <cstdio>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
@@ -7,12 +9,14 @@
 #include "api/group_requests.h"
 #include "base/table.h"
 #include "cli/common/exit_codes.h"
+#include "cli/common/output.h"
+#include "cli/groups/capacity_meter.h"
 #include "cli/groups/elect.h"
 
 namespace tempo::cli {
 namespace {
 
-// The list of all groups, and the whole reply for --json.
+// The whole reply, for --json, and the groups in it.
 std::expected<std::pair<ipc::Reply, std::vector<ipc::GroupView>>, int> ask_groups(
     const DaemonArguments& arguments) {
   auto reply = ask(arguments, request_of(ipc::Verb::groups));
@@ -25,7 +29,8 @@ std::expected<std::pair<ipc::Reply, std::vector<ipc::GroupView>>, int> ask_group
 std::string candidates_of(const ipc::GroupView& group) {
   std::string text;
   for (const ipc::GroupView::Candidate& one : group.candidates)
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", one.host, one.capacity);
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", one.host,
+                        capacity_text(group.criterion, one.capacity));
   return text;
 }
 
@@ -34,12 +39,14 @@ std::string algorithm_of(const ipc::GroupView& group) {
   return fmt::format("{}, held by {}", group.algorithm, group.held);
 }
 
-void print(const ipc::GroupView& group) {
-  if (group.leader.empty())
-    fmt::print("nobody leads {}\n", group.name);
-  else
-    fmt::print("{} leads {}, term {}\n", group.leader, group.name, group.term);
-  std::fflush(stdout);
+Json json_of(const ipc::GroupView& group) {
+  return Json::parse(ipc::group_line(group)).value_or(Json::object());
+}
+
+std::string leader_text(const ipc::GroupView& group) {
+  return group.leader.empty()
+             ? fmt::format("{} has no leader", group.name)
+             : fmt::format("{} leads {}, term {}", group.leader, group.name, group.term);
 }
 
 }  // namespace
@@ -48,19 +55,16 @@ int groups(const DaemonArguments& arguments) {
   const auto answer = ask_groups(arguments);
   if (!answer) return answer.error();
   if (arguments.json) {
-    fmt::print("{}", answer->first.body.text());
+    print_json(answer->first.body);
     return kDone;
   }
   report::Table table(
-      {"group", "leader", {"term", report::Align::right}, "by", "algorithm", "candidates"});
+      {"group", "leader", {"term", report::Align::right}, "criterion", "algorithm", "candidates"});
   for (const ipc::GroupView& group : answer->second)
-    table.row({group.name, group.leader.empty() ? "nobody" : group.leader,
+    table.row({group.name, group.leader.empty() ? "none" : group.leader,
                group.leader.empty() ? "" : fmt::format("{}", group.term), group.criterion,
                algorithm_of(group), candidates_of(group)});
-  if (answer->second.empty())
-    fmt::print("no groups are known here\n");
-  else
-    fmt::print("{}", table.text());
+  print("{}", answer->second.empty() ? "no groups\n" : table.text());
   return kDone;
 }
 
@@ -71,13 +75,13 @@ int leader(const GroupArguments& arguments) {
   for (const ipc::GroupView& group : answer->second)
     if (group.name == arguments.group) found = group;
   if (arguments.daemon.json)
-    fmt::print("{}\n", ipc::group_line(found));
+    print_json(json_of(found));
   else if (!found.leader.empty())
-    fmt::print("{}\n", found.leader);
+    print("{}\n", found.leader);
   if (!found.leader.empty()) return kDone;
-  return print_error(kViolation, fmt::format("nobody is known here to lead '{}'; 'tempo groups' "
-                                             "lists the groups that are",
-                                             arguments.group));
+  return print_error(
+      kViolation,
+      fmt::format("group '{}' has no leader; 'tempo groups' lists the groups", arguments.group));
 }
 
 int watch_group(const GroupArguments& arguments) {
@@ -93,10 +97,10 @@ int watch_group(const GroupArguments& arguments) {
     const auto group = ipc::group_of(**reply);
     if (!group) continue;
     if (arguments.daemon.json) {
-      fmt::print("{}\n", ipc::group_line(*group));
-      std::fflush(stdout);
+      print_json_line(json_of(*group));
     } else {
-      print(*group);
+      print("{}\n", leader_text(*group));
+      std::fflush(stdout);
     }
   }
 }
@@ -106,7 +110,7 @@ int resign_group(const GroupArguments& arguments) {
   request.name = arguments.group;
   const auto reply = ask(arguments.daemon, request);
   if (!reply) return reply.error();
-  if (arguments.daemon.json) fmt::print("{}", reply->body.text());
+  if (arguments.daemon.json) print_json(reply->body);
   return kDone;
 }
 

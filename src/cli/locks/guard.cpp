@@ -27,10 +27,10 @@ using std::chrono::nanoseconds;
 
 constexpr int kNotFound = 127;
 constexpr int kCannotRun = 126;
-constexpr std::array kEnds{SIGINT, SIGTERM, SIGHUP};  // as tempo catches them
-constexpr int kGonePolls = 10'000;                    // of a millisecond, for a group to be gone
+constexpr std::array kEnds{SIGINT, SIGTERM, SIGHUP};  // tempo has handlers for them
+constexpr int kGonePolls = 10'000;                    // of 1 ms, until the group is gone
 constexpr nanoseconds kMaxMargin = std::chrono::milliseconds{250};
-constexpr nanoseconds kLeastMargin = std::chrono::milliseconds{5};  // of the shortest lease's 40
+constexpr nanoseconds kMinMargin = std::chrono::milliseconds{5};  // the shortest lease is 40 ms
 
 struct GuardMessage {
   enum class Kind : std::uint8_t { extend, signal };
@@ -38,28 +38,35 @@ struct GuardMessage {
   std::int64_t value = 0;
 };
 
-// To tempo: the command's group, said by the command before it runs, so that there is none that
-// tempo does not know of; then its end, said by the guard. One that comes too late to run says its
-// end itself, and the guard's word is not waited for.
+// Message to tempo. The process that becomes the command sends its process group before it runs the
+// command, so that tempo knows every group that exists, and the reason if it cannot run it. The
+// guard sends the end. A command that is too late to run sends its end itself; tempo does not wait
+// for the guard's message then.
 struct Report {
-  enum class Kind : std::uint8_t { begins, ended };
+  enum class Kind : std::uint8_t { begins, not_run, ended };
   Kind kind = Kind::begins;
-  pid_t group = 0;
-  Guard::End end{};
+  pid_t group = 0;       // begins
+  int error = 0;         // not_run: errno
+  bool stopped = false;  // ended: see Guard::End
+  int status = 0;        // ended: of wait()
 };
 
-std::string error(const char* what) { return fmt::format("{}: {}", what, std::strerror(errno)); }
+std::string fork_error() {
+  return fmt::format(
+      "cannot start a process for the command: {}; close some programs and try again",
+      std::strerror(errno));
+}
 
-// In the guard. Nothing here throws, allocates much or returns to the caller's code.
+// The guard's side. Nothing here throws, allocates much or returns to the caller's code.
 class Watch {
  public:
   Watch(const Guard::Options& options, int line)
       : options_(&options), line_(line), deadline_(options.deadline) {}
 
   [[noreturn]] void run() {
-    setpgid(0, 0);  // what the terminal sends to tempo is not for the guard
+    setpgid(0, 0);  // signals of the terminal go to tempo, not to the guard
     prctl(PR_SET_NAME, "tempo-guard");
-    prctl(PR_SET_CHILD_SUBREAPER, 1);  // the command's children come to us when it is gone
+    prctl(PR_SET_CHILD_SUBREAPER, 1);  // orphans of the command become children of the guard
     std::signal(SIGTTOU, SIG_IGN);
     std::signal(SIGPIPE, SIG_IGN);
     sigset_t children;
@@ -69,8 +76,8 @@ class Watch {
     const int ended = signalfd(-1, &children, SFD_CLOEXEC);
     const int timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC);
     if (ended < 0 || timer < 0) _exit(1);
-    // A signal for the command that comes before it runs must end it, not be taken by a handler
-    // that it has from tempo.
+    // A signal that arrives before the command runs must end it; the handlers inherited from tempo
+    // must not catch it.
     sigset_t ends;
     sigemptyset(&ends);
     for (const int number : kEnds) sigaddset(&ends, number);
@@ -100,18 +107,18 @@ class Watch {
         signalfd_siginfo info{};
         (void)!read(ended, &info, sizeof info);
         int status = 0;
-        for (pid_t who = 0; (who = waitpid(-1, &status, WNOHANG)) > 0;)
-          if (who == child_) notify({.stopped = false, .status = status});
+        for (pid_t child = 0; (child = waitpid(-1, &status, WNOHANG)) > 0;)
+          if (child == child_) notify_end(/*stopped=*/false, status);
       }
-      if ((ends[0].revents & (POLLIN | POLLHUP)) != 0 && !take_word()) stop();
+      if ((ends[0].revents & (POLLIN | POLLHUP)) != 0 && !take_message()) stop();
       if (is_over()) stop();
     }
   }
 
   bool is_over() const { return boot_clock() >= deadline_ - options_->margin; }
 
-  // On a busy machine late is too late: where it may, it goes before ordinary programs. It only
-  // waits, and the command, which was started before, is as it was.
+  // The guard must not be late on a busy machine: with the right to do so it gets a realtime
+  // priority. It only waits, and the command, which is already started, keeps its priority.
   static void be_urgent() {
     const sched_param urgent{.sched_priority = 1};
     (void)sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &urgent);
@@ -126,7 +133,7 @@ class Watch {
   }
 
   // False: tempo is gone.
-  bool take_word() {
+  bool take_message() {
     GuardMessage message;
     const ssize_t size = recv(line_, &message, sizeof message, MSG_DONTWAIT);
     if (size == 0) return false;
@@ -136,31 +143,32 @@ class Watch {
     return true;
   }
 
-  // TERM, and KILL when half of the margin is left; then the connection may end.
+  // TERM, and KILL when half of the margin is left; then closes the connection to tempod.
   [[noreturn]] void stop() {
     const nanoseconds last =
         std::min(deadline_ - options_->margin / 2, boot_clock() + options_->margin / 2);
     kill(-child_, SIGTERM);
-    kill(-child_, SIGCONT);  // one that was paused can take it only so
+    kill(-child_, SIGCONT);  // a stopped process handles TERM only after this
     int status = 0;
     while (!all_gone(status) && boot_clock() < last) poll(nullptr, 0, 1);
     kill(-child_, SIGKILL);
     while (!all_gone(status)) poll(nullptr, 0, 1);
     if (options_->connection >= 0) shutdown(options_->connection, SHUT_RDWR);
-    notify({.stopped = true, .status = status});
+    notify_end(/*stopped=*/true, status);
   }
 
   bool all_gone(int& status) const {
     int one = 0;
-    for (pid_t who = 0; (who = waitpid(-1, &one, WNOHANG)) > 0;)
-      if (who == child_) status = one;
+    for (pid_t child = 0; (child = waitpid(-1, &one, WNOHANG)) > 0;)
+      if (child == child_) status = one;
     return kill(-child_, 0) != 0 && errno == ESRCH;
   }
 
-  [[noreturn]] void notify(const Guard::End& end) const {
+  [[noreturn]] void notify_end(bool stopped, int status) const {
     take_terminal(getppid() > 1 ? getpgid(getppid()) : getpgrp());
-    report({.kind = Report::Kind::ended, .end = end});
-    // Tempo takes in what the command leaves behind only while it may have to stop it.
+    report({.kind = Report::Kind::ended, .stopped = stopped, .status = status});
+    // The guard stays until tempo has read the report: tempo adopts orphans of the command only
+    // until then.
     for (GuardMessage message; recv(line_, &message, sizeof message, 0) > 0;) {
     }
     _exit(0);
@@ -170,7 +178,7 @@ class Watch {
     (void)!send(line_, &report, sizeof report, MSG_NOSIGNAL);
   }
 
-  // Who reads from the terminal; only if tempo did.
+  // Makes `group` the foreground group of the terminal, if tempo was in the foreground.
   void take_terminal(pid_t group) const {
     if (had_terminal_) tcsetpgrp(STDIN_FILENO, group);
   }
@@ -186,17 +194,16 @@ class Watch {
     sigprocmask(SIG_UNBLOCK, &children, nullptr);
     for (const auto& [name, value] : options_->environment) setenv(name.c_str(), value.c_str(), 1);
     std::vector<char*> words;
-    for (const std::string& message : options_->command)
-      words.push_back(const_cast<char*>(message.c_str()));
+    for (const std::string& word : options_->command)
+      words.push_back(const_cast<char*>(word.c_str()));
     words.push_back(nullptr);
     if (is_over()) {
-      report({.kind = Report::Kind::ended, .end = {.stopped = true}});
+      report({.kind = Report::Kind::ended, .stopped = true});
       _exit(kCannotRun);
     }
     execvp(words.front(), words.data());
     const int error = errno;
-    fmt::print(stderr, "tempo: cannot run '{}': {}\n", options_->command.front(),
-               std::strerror(error));
+    report({.kind = Report::Kind::not_run, .error = error});
     _exit(error == ENOENT ? kNotFound : kCannotRun);
   }
 
@@ -210,7 +217,7 @@ class Watch {
 }  // namespace
 
 std::optional<nanoseconds> Guard::margin_of(nanoseconds remaining) {
-  const nanoseconds margin = std::clamp(remaining / 8, kLeastMargin, kMaxMargin);
+  const nanoseconds margin = std::clamp(remaining / 8, kMinMargin, kMaxMargin);
   if (remaining <= margin) return std::nullopt;
   return margin;
 }
@@ -218,27 +225,29 @@ std::optional<nanoseconds> Guard::margin_of(nanoseconds remaining) {
 Result<Guard> Guard::start(const Options& options) {
   std::array<int, 2> ends{};
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0)
-    return std::unexpected(error("no guard can be started"));
+    return std::unexpected(fork_error());
   std::fflush(nullptr);
-  prctl(PR_SET_CHILD_SUBREAPER, 1);  // what a guard that is killed leaves behind comes to us
+  prctl(PR_SET_CHILD_SUBREAPER, 1);  // orphans of a killed guard become children of tempo
   const pid_t process = fork();
   if (process < 0) {
     close(ends[0]);
     close(ends[1]);
-    return std::unexpected(error("no guard can be started"));
+    return std::unexpected(fork_error());
   }
   if (process == 0) {
     close(ends[0]);
     Watch(options, ends[1]).run();
   }
   close(ends[1]);
-  return Guard(ends[0], process);
+  return Guard(ends[0], process, options.command.front());
 }
 
 Guard::Guard(Guard&& other) noexcept
     : line_(std::exchange(other.line_, -1)),
       process_(std::exchange(other.process_, 0)),
-      group_(other.group_) {}
+      group_(other.group_),
+      command_(std::move(other.command_)),
+      error_(std::move(other.error_)) {}
 
 Guard::~Guard() {
   if (line_ < 0) return;
@@ -258,22 +267,25 @@ void Guard::signal(int number) const {
 }
 
 std::optional<Guard::End> Guard::ended() {
-  for (;;) {  // at most three reports come
+  for (;;) {  // at most three reports arrive
     Report report;
     const ssize_t size = recv(line_, &report, sizeof report, MSG_DONTWAIT);
     if (size < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
     if (size != static_cast<ssize_t>(sizeof report)) break;
     if (report.kind == Report::Kind::ended) {
       prctl(PR_SET_CHILD_SUBREAPER, 0);
-      return report.end;
+      return End{.stopped = report.stopped, .status = report.status, .error = error_};
     }
-    group_ = report.group;
+    if (report.kind == Report::Kind::not_run)
+      error_ = fmt::format("cannot run '{}': {}", command_, std::strerror(report.error));
+    else
+      group_ = report.group;
   }
   stop_group();
   return End{.stopped = true, .status = SIGKILL};
 }
 
-// The lock is still held, but nobody watches over its lease: no time for TERM.
+// The lock is still held, but no guard watches its lease: there is no time for TERM.
 void Guard::stop_group() const {
   if (group_ == 0) return;
   for (int i = 0; i < kGonePolls && kill(-group_, SIGKILL) == 0; ++i) {

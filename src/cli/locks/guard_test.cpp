@@ -24,8 +24,8 @@ class GuardTest : public testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(directory_); }
 
-  // The end of a command that makes `mark`, with that deadline. The guard, which is told of another
-  // one when the command is on its way, would let it run.
+  // The end of a command that creates `mark`, started with this deadline. The guard gets a later
+  // deadline at once and would let the command run.
   Guard::End run(std::chrono::nanoseconds deadline) const {
     auto guard = Guard::start(
         {.command = {"mkdir", mark()}, .environment = {}, .deadline = deadline, .margin = 5ms});
@@ -43,16 +43,16 @@ class GuardTest : public testing::Test {
   std::string directory_;
 };
 
-TEST_F(GuardTest, RunsACommandThatIsInTime) {
+TEST_F(GuardTest, RunsACommandInTime) {
   const Guard::End end = run(boot_clock() + 1h);
   EXPECT_FALSE(end.stopped);
   EXPECT_EQ(exit_status_of(end), 0);
   EXPECT_TRUE(std::filesystem::exists(mark()));
 }
 
-// Whoever looked at the clock before was stopped since then: the last to look is the one who would
-// become the command.
-TEST_F(GuardTest, DoesNotRunACommandWhoseTimeHasCome) {
+// A process may be suspended after it checked the clock: the last check is in the process that
+// would become the command.
+TEST_F(GuardTest, DoesNotRunACommandAfterItsDeadline) {
   for (int i = 0; i < 25; ++i) {
     const Guard::End end = run(boot_clock() + 5ms);
     EXPECT_TRUE(end.stopped);
@@ -60,14 +60,30 @@ TEST_F(GuardTest, DoesNotRunACommandWhoseTimeHasCome) {
   }
 }
 
-TEST(GuardMargin, IsAnEighthOfWhatIsLeftWithinBounds) {
+TEST_F(GuardTest, ReportsACommandThatCannotBeRun) {
+  auto guard = Guard::start({.command = {"/nonexistent/program"},
+                             .environment = {},
+                             .deadline = boot_clock() + 1h,
+                             .margin = 5ms});
+  ASSERT_TRUE(guard) << guard.error();
+  std::optional<Guard::End> end;
+  while (!(end = guard->ended())) {
+    pollfd line{guard->descriptor(), POLLIN, 0};
+    poll(&line, 1, -1);
+  }
+  EXPECT_FALSE(end->stopped);
+  EXPECT_EQ(exit_status_of(*end), 127);
+  EXPECT_EQ(end->error, "cannot run '/nonexistent/program': No such file or directory");
+}
+
+TEST(GuardMargin, IsAnEighthOfTheRemainingTimeWithinBounds) {
   EXPECT_EQ(Guard::margin_of(1s), 125ms);
   EXPECT_EQ(Guard::margin_of(1h), 250ms);
   EXPECT_EQ(Guard::margin_of(40ms), 5ms) << "the shortest lease";
-  EXPECT_EQ(Guard::margin_of(10ms), 5ms) << "what a hand-over leaves of it";
+  EXPECT_EQ(Guard::margin_of(10ms), 5ms) << "the rest of it after a hand-over";
 }
 
-TEST(GuardMargin, OfALockThatIsAsGoodAsLostIsNone) {
+TEST(GuardMargin, IsNoneIfTheLockIsAlmostLost) {
   EXPECT_EQ(Guard::margin_of(5ms), std::nullopt);
   EXPECT_EQ(Guard::margin_of(0ns), std::nullopt);
 }

@@ -1,7 +1,10 @@
 #include "cli/locks/lock.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
+#include <csignal>
+#include <cstdlib>
 #include <utility>
 
 #include <fmt/core.h>
@@ -11,7 +14,9 @@
 #include "cli/common/choice.h"
 #include "cli/common/exit_codes.h"
 #include "cli/common/noted_signals.h"
+#include "cli/common/output.h"
 #include "cli/locks/guard.h"
+#include "cli/locks/lock_wait.h"
 #include "tempo/lock.h"
 
 namespace tempo::cli {
@@ -56,30 +61,131 @@ Result<AcquireOptions, int> options_of(const LockArguments& arguments) {
   }
   if (!arguments.lease.empty()) {
     if (options.kind != LockKind::lease)
-      return std::unexpected(print_error(kBadUsage, "--lease is for locks of kind lease alone"));
+      return std::unexpected(print_error(kBadUsage, "--lease is only for locks of --kind lease"));
     TRY(lease, span_of(arguments.lease, "--lease"));
     if (lease <= nanoseconds{0})
-      return std::unexpected(print_error(kBadUsage, "--lease: give a span above 0, such as 10s"));
+      return std::unexpected(
+          print_error(kBadUsage, "--lease must be longer than 0; give e.g. --lease 10s"));
     options.lease = lease;
   }
   return options;
 }
 
-// Until the command has ended: news of the lock goes to the guard, signals to the command.
-Guard::End watch(Guard& guard, Lock& lock, int connection) {
-  nanoseconds deadline = lock.deadline();
-  for (;;) {
-    std::array<pollfd, 2> ends{{{guard.descriptor(), POLLIN, 0}, {connection, POLLIN, 0}}};
-    poll(ends.data(), ends.size(), -1);
-    if (const int number = noted_signal()) guard.signal(number);
-    if (const auto end = guard.ended()) return *end;
-    if (ends[1].revents == 0) continue;
-    const nanoseconds now = lock.deadline();
-    if (now != deadline) guard.extend(now);
-    deadline = now;
-    if ((ends[1].revents & (POLLHUP | POLLERR)) != 0) connection = -1;  // what it had it keeps
+// A lock and the command that runs while it is held.
+class LockRun {
+ public:
+  LockRun(const LockArguments& arguments, const AcquireOptions& options, Locks locks)
+      : arguments_(&arguments), options_(options), locks_(std::move(locks)) {}
+
+  int run() {
+    note_signals();
+    auto lock = acquire();
+    if (!lock) return lock.error();
+    print_state(taken_state(*lock));
+    // tempo may have been stopped while it waited, and the lease may be over by now.
+    const auto margin = Guard::margin_of(lock->remaining());
+    if (!margin) {
+      print_state(state("lost"));
+      return print_error(kLockLost,
+                         fmt::format("lock '{}' was lost before the command started; the command "
+                                     "was not run",
+                                     arguments_->name));
+    }
+    // Only a lease has a token. A token inherited from an enclosing 'tempo lock' is of another
+    // lock.
+    unsetenv("TEMPO_LOCK_TOKEN");
+    std::vector<std::pair<std::string, std::string>> environment{
+        {"TEMPO_LOCK_NAME", arguments_->name}};
+    if (lock->token() != 0)
+      environment.emplace_back("TEMPO_LOCK_TOKEN", fmt::format("{}", lock->token()));
+    auto guard = Guard::start({.command = arguments_->command,
+                               .environment = std::move(environment),
+                               .connection = locks_.descriptor(),
+                               .deadline = lock->deadline(),
+                               .margin = *margin});
+    if (!guard) return print_error(kLockRefused, guard.error());
+    return finish(watch(*guard, *lock));
   }
-}
+
+ private:
+  Json state(const char* name) const {
+    return Json::object().add("state", name).add("lock", arguments_->name);
+  }
+  Json taken_state(const Lock& lock) const {
+    Json json = state("acquired");
+    if (lock.token() != 0) json.add("token", fmt::format("{}", lock.token()));
+    return json;
+  }
+  void print_state(const Json& json) const {
+    if (arguments_->json) print_json_error_line(json);
+  }
+
+  // Waits for the lock; otherwise the exit status, after an error message.
+  Result<Lock, int> acquire() {
+    print_state(state("waiting"));
+    auto pending = locks_.acquire_async(arguments_->name, options_);
+    if (!pending) return std::unexpected(fail(pending.error()));
+    LockWaitLine line(arguments_->socket, arguments_->name, !arguments_->json);
+    for (;;) {
+      std::array<pollfd, 2> ends{
+          {{locks_.descriptor(), POLLIN, 0}, {line.descriptor(), POLLIN, 0}}};
+      const auto ms = std::chrono::ceil<std::chrono::milliseconds>(
+          std::min(pending->timeout(), line.timeout()));
+      poll(ends.data(), ends.size(), static_cast<int>(ms.count()));
+      auto lock = pending->poll();
+      const int number = noted_signal();
+      if (!lock || *lock || number != 0) line.clear();
+      if (!lock) return std::unexpected(fail(lock.error()));
+      if (number != 0) return std::unexpected(128 + number);
+      if (*lock) return **std::move(lock);
+      line.update();
+    }
+  }
+
+  int fail(const Error& error) const {
+    if (error.code == ErrorCode::timed_out)
+      if (const auto text = not_acquired_text(
+              arguments_->name, ask_holder(arguments_->socket, arguments_->name), options_.wait))
+        return print_error(kNotObtained, *text);
+    return print_error(exit_of(error), error.message);
+  }
+
+  // Until the command has ended: passes new deadlines to the guard and signals to the command.
+  Guard::End watch(Guard& guard, Lock& lock) const {
+    int connection = locks_.descriptor();
+    nanoseconds deadline = lock.deadline();
+    for (;;) {
+      std::array<pollfd, 2> ends{{{guard.descriptor(), POLLIN, 0}, {connection, POLLIN, 0}}};
+      poll(ends.data(), ends.size(), -1);
+      if (const int number = noted_signal()) guard.signal(number);
+      if (const auto end = guard.ended()) return *end;
+      if (ends[1].revents == 0) continue;
+      const nanoseconds now = lock.deadline();
+      if (now != deadline) guard.extend(now);
+      deadline = now;
+      // tempod is gone: the command may run until the deadline.
+      if ((ends[1].revents & (POLLHUP | POLLERR)) != 0) connection = -1;
+    }
+  }
+
+  int finish(const Guard::End& end) const {
+    if (end.stopped) {
+      print_state(state("lost"));
+      return print_error(kLockLost,
+                         fmt::format("lock '{}' was lost; the command was stopped before another "
+                                     "machine could get the lock",
+                                     arguments_->name));
+    }
+    const int status = exit_status_of(end);
+    print_state(state("stopped").add("exit_status", std::int64_t{status}));
+    if (!end.error.empty()) return print_error(status, end.error);
+    return status;
+  }
+
+  const LockArguments* arguments_;
+  AcquireOptions options_;
+  Locks locks_;
+};
 
 }  // namespace
 
@@ -90,33 +196,7 @@ int lock(const LockArguments& arguments) {
   if (!timeout) return timeout.error();
   auto locks = Locks::connect(arguments.socket, *timeout);
   if (!locks) return print_error(exit_of(locks.error()), locks.error().message);
-  auto taken = locks->acquire(arguments.name, *options);
-  if (!taken) return print_error(exit_of(taken.error()), taken.error().message);
-  note_signals();
-  // While this waited it may have been stopped, the lock given to it, and then lost.
-  const auto margin = Guard::margin_of(taken->remaining());
-  if (!margin)
-    return print_error(kLockLost,
-                       fmt::format("the lock '{}' was lost again before it could be used; "
-                                   "the command was not started",
-                                   arguments.name));
-  // Only a lease has a token; one of a lock around this one would be taken for it.
-  unsetenv("TEMPO_LOCK_TOKEN");
-  std::vector<std::pair<std::string, std::string>> environment{{"TEMPO_LOCK_NAME", arguments.name}};
-  if (taken->token() != 0)
-    environment.emplace_back("TEMPO_LOCK_TOKEN", fmt::format("{}", taken->token()));
-  auto guard = Guard::start({.command = arguments.command,
-                             .environment = std::move(environment),
-                             .connection = locks->descriptor(),
-                             .deadline = taken->deadline(),
-                             .margin = *margin});
-  if (!guard) return print_error(kLockRefused, guard.error());
-  const Guard::End end = watch(*guard, *taken, locks->descriptor());
-  if (end.stopped)
-    return print_error(kLockLost, fmt::format("the lock '{}' could not be kept; the command was "
-                                              "stopped before another could have it",
-                                              arguments.name));
-  return exit_status_of(end);
+  return LockRun(arguments, *options, *std::move(locks)).run();
 }
 
 }  // namespace tempo::cli

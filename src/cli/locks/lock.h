@@ -13,10 +13,11 @@ struct LockArguments {
   std::string timeout = "5s";
   std::string name;
   bool shared = false;
-  std::string kind = "lease";
-  std::string wait;   // empty: for ever
-  std::string lease;  // empty: as long as the network's
+  std::string kind = "lease";  // lease, silent or explicit
+  std::string wait;            // longest time to wait; empty: no limit
+  std::string lease;           // lease time; empty: locks.lease-ms of tempod
   bool no_wait = false;
+  bool json = false;  // print state changes as JSON on standard error
   std::vector<std::string> command;
 };
 int lock(const LockArguments& arguments);
@@ -25,14 +26,15 @@ int locks(const DaemonArguments& arguments);
 
 struct VoterArguments {
   DaemonArguments daemon;
-  std::string host;
+  std::string host;  // name or id
 };
 int forget(const VoterArguments& arguments);
 int admit(const VoterArguments& arguments);
 
 struct FenceCheckArguments {
-  std::string file;
-  std::string token;
+  std::string file;   // stores the newest token
+  std::string token;  // to check
+  bool json = false;
 };
 int fence_check(const FenceCheckArguments& arguments);
 

@@ -7,6 +7,7 @@
 #include "base/span_text.h"
 #include "base/table.h"
 #include "cli/common/exit_codes.h"
+#include "cli/common/output.h"
 #include "cli/locks/lock.h"
 
 namespace tempo::cli {
@@ -16,19 +17,21 @@ Nanos span_of_seconds(double seconds) {
   return Nanos{static_cast<std::int64_t>(std::max(seconds, 0.0) * 1e3) * 1'000'000};
 }
 
-std::string who(const ipc::LockView& lock, const ipc::LockView::Client& client) {
+std::string client_text(const ipc::LockView& lock, const ipc::LockView::Client& client) {
   return fmt::format("{} pid {}", lock.here ? lock.holder : "here", client.pid);
 }
 
-// A row for each that is inside or waits here; of a lock that is elsewhere, who has it.
+// A row for each client and each waiter on another machine; for a lock that another machine holds,
+// the name of that machine.
 std::string table_of(const std::vector<ipc::LockView>& locks) {
-  report::Table table({"lock", "kind", "", "mode", "who", {"token", report::Align::right}, "for"});
+  report::Table table(
+      {"lock", "kind", "state", "mode", "client", {"token", report::Align::right}, "for"});
   for (const ipc::LockView& lock : locks) {
     bool inside = false;
     for (const ipc::LockView::Client& client : lock.clients) {
       inside |= client.inside;
       table.row({lock.name, std::string(ipc::name_of(lock.kind)), client.inside ? "holds" : "waits",
-                 client.shared ? "shared" : "exclusive", who(lock, client),
+                 client.shared ? "shared" : "exclusive", client_text(lock, client),
                  client.inside && client.token != 0 ? fmt::format("{}", client.token) : "",
                  span_text(span_of_seconds(client.since_s))});
     }
@@ -51,11 +54,11 @@ int locks(const DaemonArguments& arguments) {
   const auto list = ipc::locks_of(*reply);
   if (!list) return print_error(kNoDaemon, list.error());
   if (arguments.json) {
-    fmt::print("{}", reply->body.text());
+    print_json(reply->body);
     return kDone;
   }
-  fmt::print("{}\n", reply->body.text_at("promise").value_or(""));
-  if (!list->empty()) fmt::print("\n{}", table_of(*list));
+  print("{}\n", reply->body.text_at("promise").value_or(""));
+  if (!list->empty()) print("\n{}", table_of(*list));
   return kDone;
 }
 

@@ -25,8 +25,10 @@
 
 #include "api/snapshot.h"
 #include "base/json.h"
+#include "cli/common/daemon.h"
 #include "cli/common/exit_codes.h"
 #include "cli/common/interrupt.h"
+#include "cli/common/output.h"
 #include "cli/common/terminal.h"
 #include "client/client.h"
 #include "client/clock_offset.h"
@@ -36,29 +38,23 @@ namespace {
 
 using Seconds = std::chrono::duration<double>;
 
-constexpr Nanos kPatience = 300ms;
-constexpr Nanos kFrame = 100ms;
-constexpr Nanos kAgreed = 1ms;      // as near as this counts as one time
-constexpr Nanos kDoubtful = 250us;  // on a busy machine the question may take longer than that
+constexpr Nanos kReplyTimeout = 300ms;
+constexpr Nanos kFrame = 100ms;           // between two screens
+constexpr Nanos kAgreed = 1ms;            // clocks this close agree
+constexpr Nanos kMaxUncertainty = 250us;  // of a measurement; a busy machine answers late
 // Clocks that are off by up to a second and drift by up to 100 ppm.
 constexpr std::array<double, 9> kOffsetsMs{-700, 420, 930, -250, 610, -980, 150, -530, 340};
 constexpr std::array<double, 9> kDriftsPpm{35, -80, 12, 97, -44, 60, -15, 78, -99};
 
 std::string text_of(Nanos length) { return obs::micros_text(Seconds(length).count() * 1e6); }
 
-ipc::Request asking(ipc::Verb verb) {
-  ipc::Request request;
-  request.verb = verb;
-  return request;
-}
-
-// What one machine says at a moment.
+// The state of one machine.
 struct View {
   std::string state = "down";
   std::string master;
   std::uint64_t round = 0;
   std::string status;
-  std::optional<Nanos> offset;  // of its clock, beyond this machine's raw one
+  std::optional<Nanos> offset;  // of its clock from the raw clock of this machine; nullopt: unknown
 };
 
 class Machine {
@@ -143,18 +139,18 @@ class Machine {
             info.si_pid != 0);
   }
 
-  // As a crash does: the worker is gone, its parent says so and starts another.
+  // Simulates a crash: the parent process reports the loss of its worker and starts another.
   bool kill_worker() const {
     std::ifstream children(fmt::format("/proc/{}/task/{}/children", process_, process_));
     pid_t worker = 0;
     return children >> worker && worker > 0 && ::kill(worker, SIGKILL) == 0;
   }
 
-  View look() const {
+  View read_view() const {
     View view;
-    auto client = client::Client::connect(socket(), kPatience);
+    auto client = client::Client::connect(socket(), kReplyTimeout);
     if (!client) return view;
-    const auto reply = client->ask(asking(ipc::Verb::status));
+    const auto reply = client->ask(request_of(ipc::Verb::status));
     if (!reply) return view;
     const auto body = reply->body.at("status");
     if (!body) return view;
@@ -165,7 +161,7 @@ class Machine {
     view.round = snapshot->networks.front().epoch_round;
     view.status = snapshot->status;
     const auto clock = client::clock_offset(*client, 5);
-    if (clock && clock->uncertainty < kDoubtful) view.offset = clock->offset;
+    if (clock && clock->uncertainty < kMaxUncertainty) view.offset = clock->offset;
     return view;
   }
 
@@ -185,7 +181,7 @@ class Machine {
   pid_t process_ = 0;
 };
 
-// A directory that is gone with it.
+// A temporary directory; the destructor removes it.
 class Scratch {
  public:
   Scratch() {
@@ -204,7 +200,7 @@ class Scratch {
   std::string path_;
 };
 
-// Keys without Enter, while one lives.
+// While one lives, keys arrive without Enter.
 class RawKeys {
  public:
   RawKeys() {
@@ -219,7 +215,7 @@ class RawKeys {
   RawKeys(const RawKeys&) = delete;
   RawKeys& operator=(const RawKeys&) = delete;
 
-  // Waits this long, or until q is pressed.
+  // Waits for `span`, or until q is pressed; true: q was pressed.
   bool quit_within(Nanos span) const {
     const int wait = static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(span).count());
     if (!raw_) {
@@ -237,21 +233,20 @@ class RawKeys {
   bool raw_ = false;
 };
 
-class Show {
+class Demo {
  public:
-  Show(const DemoArguments& arguments, std::string tempod)
+  Demo(const DemoArguments& arguments, std::string tempod)
       : arguments_(arguments),
         moving_(!arguments.plain && !arguments.json && stdout_is_terminal()),
         tempod_(std::move(tempod)) {}
 
   int run() {
-    if (scratch_.path().empty()) {
-      fmt::print(stderr, "tempo demo: no temporary directory can be made; is /tmp writable?\n");
-      return kViolation;
-    }
+    if (scratch_.path().empty())
+      return print_error(kViolation,
+                         "cannot create a temporary directory; check that /tmp is writable");
     started_ = steady_now();
-    notify(fmt::format("{} machines start; their clocks are up to a second apart",
-                       arguments_.machines));
+    log(fmt::format("{} machines start; their clocks are up to a second apart",
+                    arguments_.machines));
     for (std::uint32_t i = 1; i <= arguments_.machines; ++i)
       machines_.push_back(std::make_unique<Machine>(i, arguments_, scratch_.path(), tempod_));
     const Instant end = started_ + Nanos{std::llround(arguments_.seconds * 1e9)};
@@ -259,7 +254,7 @@ class Show {
     {
       const RawKeys keys;
       while (steady_now() < end && !interrupted()) {
-        look();
+        read_views();
         if (machines_.front()->ended()) break;
         act();
         draw();
@@ -274,20 +269,20 @@ class Show {
   }
 
  private:
-  void notify(std::string text) {
+  void log(const std::string& text) {
     const std::string line =
         fmt::format("{:6.2f} s  {}", Seconds(steady_now() - started_).count(), text);
     if (!moving_ && !arguments_.json) {
-      fmt::print("{}\n", line);
+      print("{}\n", line);
       std::fflush(stdout);
     }
-    story_.push_back(line);
-    if (story_.size() > 10) story_.pop_front();
+    log_.push_back(line);
+    if (log_.size() > 10) log_.pop_front();
   }
 
-  void look() {
+  void read_views() {
     views_.clear();
-    for (const auto& machine : machines_) views_.push_back(machine->look());
+    for (const auto& machine : machines_) views_.push_back(machine->read_view());
     Nanos low = Nanos::max();
     Nanos high = Nanos::min();
     std::size_t known = 0;
@@ -300,7 +295,7 @@ class Show {
     spread_ = known == machines_.size() ? std::optional(high - low) : std::nullopt;
   }
 
-  // The one machine that leads and that all others follow.
+  // The machine that leads and that all others follow; nullopt: there is none.
   std::optional<std::size_t> master() const {
     std::optional<std::size_t> leader;
     for (std::size_t i = 0; i < views_.size(); ++i) {
@@ -323,31 +318,31 @@ class Show {
       if (views_[i].state == states_[i]) continue;
       states_[i] = views_[i].state;
       if (states_[i] == "master")
-        notify(fmt::format("{} is master, round {}", machines_[i]->name(), views_[i].round));
+        log(fmt::format("{} is master, round {}", machines_[i]->name(), views_[i].round));
       else if (states_[i] == "candidate")
-        notify(fmt::format("{} stands for election", machines_[i]->name()));
+        log(fmt::format("{} is a candidate", machines_[i]->name()));
     }
     const std::optional<std::size_t> leader = master();
     const Instant now = steady_now();
     if (!agreed_at_ && leader && spread_ && *spread_ < kAgreed) {
       agreed_at_ = now;
-      notify(fmt::format("all clocks agree within a millisecond ({})", text_of(*spread_)));
+      log(fmt::format("all clocks agree within a millisecond ({})", text_of(*spread_)));
     }
     const Nanos before_kill = std::min<Nanos>(4s, Nanos{std::llround(arguments_.seconds * 2e8)});
     if (agreed_at_ && !victim_ && leader && now - *agreed_at_ > before_kill) {
       if (!machines_[*leader]->kill_worker()) return;
       victim_ = leader;
       killed_at_ = steady_now();
-      notify(fmt::format("the master, {}, is killed", machines_[*leader]->name()));
+      log(fmt::format("{}, the master, is killed", machines_[*leader]->name()));
     }
     if (victim_ && !heir_ && leader && *leader != *victim_) {
       heir_ = leader;
       replaced_after_ = now - killed_at_;
-      notify(fmt::format("{} was elected; all others follow it", machines_[*leader]->name()));
+      log(fmt::format("{} was elected; all other machines follow it", machines_[*leader]->name()));
     }
     if (heir_ && !back_ && views_[*victim_].state == "follower" && leader == heir_) {
       back_ = true;
-      notify(fmt::format("{} is back, as a follower", machines_[*victim_]->name()));
+      log(fmt::format("{} is back, as a follower", machines_[*victim_]->name()));
     }
     if (back_ && spread_) last_spread_ = spread_;
   }
@@ -375,7 +370,7 @@ class Show {
     line("");
     line(fmt::format("    largest difference {}", spread_ ? text_of(*spread_) : "?"));
     line("");
-    for (const std::string& told : story_) line("  " + told);
+    for (const std::string& entry : log_) line("  " + entry);
     page += "\x1b[J";
     fmt::print("{}", page);
     std::fflush(stdout);
@@ -385,22 +380,21 @@ class Show {
     for (const auto& machine : machines_) machine->ask_to_end();
     for (const auto& machine : machines_) machine->wait_for_end();
     if (quit_ || interrupted()) {
-      if (!arguments_.json) fmt::print("stopped before the end\n");
+      if (!arguments_.json) print("stopped before the end\n");
       return interrupted() ? kInterrupted : kDone;
     }
     if (!agreed_at_ || !heir_ || !back_) {
       const std::string what = !agreed_at_ ? "the clocks did not agree in time"
                                : !heir_    ? "no new master was elected in time"
                                            : "the old master did not come back in time";
-      fmt::print(stderr, "tempo demo: {}; what the first machine said:\n{}", what,
-                 machines_.front()->log());
-      return kViolation;
+      return print_error(kViolation, fmt::format("{}; log of the first machine:\n{}", what,
+                                                 machines_.front()->log()));
     }
     if (arguments_.json) {
-      fmt::print("{}\n", summary().line());
+      print_json(summary());
       return kDone;
     }
-    fmt::print(
+    print(
         "{} machines agreed within 1 ms after {:.1f} s; {} was killed, {} led {:.0f} ms later; "
         "at the end all are within {}\n",
         machines_.size(), Seconds(*agreed_at_ - started_).count(), machines_[*victim_]->name(),
@@ -409,7 +403,7 @@ class Show {
     return kDone;
   }
 
-  // Of one that has gone as it should.
+  // Summary of a demo that went as expected.
   Json summary() const {
     Json json = Json::object()
                     .add("machines", static_cast<std::uint64_t>(machines_.size()))
@@ -433,7 +427,7 @@ class Show {
   std::vector<std::unique_ptr<Machine>> machines_;
   std::vector<View> views_;
   std::vector<std::string> states_;
-  std::deque<std::string> story_;
+  std::deque<std::string> log_;
   std::optional<Nanos> spread_;
   std::optional<Nanos> last_spread_;
   std::optional<Instant> agreed_at_;
@@ -448,22 +442,19 @@ class Show {
 }  // namespace
 
 int demo(const DemoArguments& arguments) {
-  if (arguments.machines < 3 || arguments.machines > kOffsetsMs.size()) {
-    fmt::print(stderr, "tempo demo: --machines must be 3 to {}\n", kOffsetsMs.size());
-    return kBadUsage;
-  }
+  if (arguments.machines < 3 || arguments.machines > kOffsetsMs.size())
+    return print_error(kBadUsage, fmt::format("--machines must be 3 to {}", kOffsetsMs.size()));
   std::string tempod = arguments.tempod;
   if (tempod.empty()) {
     std::error_code ignored;
     tempod = (std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / "tempod")
                  .string();
   }
-  if (::access(tempod.c_str(), X_OK) != 0) {
-    fmt::print(stderr, "tempo demo: there is no {}; 'make build' makes it, or give --tempod\n",
-               tempod);
-    return kViolation;
-  }
-  return Show(arguments, tempod).run();
+  if (::access(tempod.c_str(), X_OK) != 0)
+    return print_error(
+        kViolation,
+        fmt::format("cannot run {}; build it with 'make build', or give --tempod", tempod));
+  return Demo(arguments, tempod).run();
 }
 
 }  // namespace tempo::cli

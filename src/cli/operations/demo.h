@@ -1,8 +1,9 @@
-// `tempo demo`: real daemons on this machine, shown while they find each other, agree, lose their
-// master and elect another.
+// `tempo demo`: runs real daemons on this machine and shows how they find each other, agree on the
+// time, lose their master and elect another.
 //
-// Nothing of the machine is touched: ordinary processes on the loopback network, each with a
-// software clock of its own that is off and drifts. Nothing is left behind, however it ends.
+// The daemons are ordinary processes on the loopback network. Each steers a software clock that
+// starts with an offset and drifts; the clock of the machine is not changed. The demo leaves no
+// process and no file behind, however it ends.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +13,12 @@ namespace tempo::cli {
 
 struct DemoArguments {
   std::uint32_t machines = 5;  // 3 to 9
-  double seconds = 24;
+  double seconds = 24;         // duration
   std::uint16_t port = 15250;
   std::string profile = "lan";
-  std::string tempod;  // empty: beside this program
-  bool plain = false;  // lines instead of a moving picture; always so when not on a terminal
-  bool json = false;   // nothing but a summary, at the end
+  std::string tempod;  // empty: the tempod beside this program
+  bool plain = false;  // lines instead of a screen; always so if there is no terminal
+  bool json = false;   // only a summary
 };
 
 int demo(const DemoArguments& arguments);

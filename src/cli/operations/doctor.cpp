@@ -11,6 +11,8 @@
 
 #include "api/settings.h"
 #include "cli/common/exit_codes.h"
+#include "cli/common/output.h"
+#include "cli/common/terminal.h"
 #include "cli/operations/doctor_checks.h"
 
 namespace tempo::cli {
@@ -19,6 +21,13 @@ namespace {
 constexpr const char* kNft = "/usr/sbin/nft";
 constexpr std::size_t kMaxRules = 1U << 20;
 
+// The level, 8 columns wide, coloured on a terminal.
+std::string level_text(const std::string& level) {
+  const std::string text = fmt::format("{:<8}", level);
+  if (level == "problem") return colored(text, Color::red);
+  return colored(text, level == "ok" ? Color::green : Color::yellow);
+}
+
 void append(Findings& all, const Findings& more) {
   all.insert(all.end(), more.begin(), more.end());
 }
@@ -26,7 +35,7 @@ void append(Findings& all, const Findings& more) {
 Findings firewall_here(std::uint16_t port) {
   if (access(kNft, X_OK) != 0) return {};
   if (geteuid() != 0)
-    return {{"note", "firewall rules can only be read by root", "run 'sudo tempo doctor'"}};
+    return {{"note", "only root can read the firewall rules", "run 'sudo tempo doctor'"}};
   std::FILE* pipe = popen("/usr/sbin/nft list ruleset 2>/dev/null", "r");
   if (pipe == nullptr) return {};
   std::string rules;
@@ -39,25 +48,26 @@ Findings firewall_here(std::uint16_t port) {
   return firewall_findings(rules, port);
 }
 
-// What a member has found, each with its name before it.
+// The findings of a member, each with the member's name.
 Findings member_findings(const ipc::MemberFindings& member) {
   if (!member.answered)
     return {{"problem", fmt::format("{}: does not answer", member.name),
-             "is tempod running there, with the same key and cluster?"}};
+             "check that tempod runs there with the same key and cluster"}};
   Findings findings;
   for (const ipc::Finding& finding : member.findings)
     findings.push_back(
         {finding.level, fmt::format("{}: {}", member.name, finding.what), finding.cure});
   if (member.missing > 0)
-    findings.push_back(
-        {"note", fmt::format("{}: {} of its findings were lost", member.name, member.missing),
-         "ask again"});
+    findings.push_back({"note",
+                        fmt::format("{}: {} finding{} lost", member.name, member.missing,
+                                    member.missing == 1 ? "" : "s"),
+                        "run 'tempo doctor --all' again"});
   if (findings.empty())
-    findings.push_back({"ok", fmt::format("{}: finds nothing wrong", member.name), ""});
+    findings.push_back({"ok", fmt::format("{}: no problems found", member.name), ""});
   return findings;
 }
 
-// What tempod says of itself, and of the others; whether it answers at all is `running`.
+// Findings of tempod and of the other members. Sets `running` if tempod answers.
 Findings daemon_findings(const DoctorArguments& all_arguments, Nanos timeout, bool& running) {
   const DaemonArguments& arguments = all_arguments.daemon;
   auto client = client::Client::connect(arguments.socket, timeout);
@@ -85,7 +95,7 @@ int doctor(const DoctorArguments& arguments) {
   if (!loaded)
     for (const config::Mistake& mistake : loaded.error())
       findings.push_back({"problem", mistake.where + ": " + mistake.what,
-                          "mend it; 'tempod --check-config' looks again"});
+                          "correct it and run 'tempod --check-config'"});
   const config::Settings settings = loaded.value_or(config::Settings{});
   bool running = false;
   append(findings, daemon_findings(arguments, *timeout, running));
@@ -107,15 +117,15 @@ int doctor(const DoctorArguments& arguments) {
                   .add("what", finding.what)
                   .add("cure", finding.cure));
     if (!arguments.daemon.json)
-      fmt::print("{:<8} {}{}\n", finding.level, finding.what,
-                 finding.cure.empty() ? "" : "\n         -> " + finding.cure);
+      print("{} {}{}\n", level_text(finding.level), finding.what,
+            finding.cure.empty() ? "" : "\n         -> " + finding.cure);
   }
   if (arguments.daemon.json)
-    fmt::print("{}", list.text());
+    print_json(list);
   else if (problems == 0)
-    fmt::print("\nNothing is wrong.\n");
+    print("\nNo problems found.\n");
   else
-    fmt::print("\n{} problem{}.\n", problems, problems == 1 ? "" : "s");
+    print("\n{} problem{} found.\n", problems, problems == 1 ? "" : "s");
   return problems == 0 ? kDone : kViolation;
 }
 

@@ -1,4 +1,4 @@
-// `tempo doctor`: looks for what keeps clocks from agreeing here, and says what to do about it.
+// `tempo doctor`: finds problems of this machine's clock, network and configuration, with cures.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace tempo::cli {
 struct DoctorArguments {
   DaemonArguments daemon;
   std::string config = "/etc/tempo/tempo.toml";
-  bool all = false;  // what every member's tempod finds, too
+  bool all = false;  // include the findings of all other members
 };
 
 int doctor(const DoctorArguments& arguments);

@@ -30,7 +30,7 @@ constexpr std::size_t kMaxProcesses = 100'000;
 constexpr std::size_t kMaxKeyFile = 65536;
 
 ipc::Finding ok(std::string what) { return {"ok", std::move(what), ""}; }
-ipc::Finding notify(std::string what, std::string cure) {
+ipc::Finding note(std::string what, std::string cure) {
   return {"note", std::move(what), std::move(cure)};
 }
 ipc::Finding problem(std::string what, std::string cure) {
@@ -55,7 +55,7 @@ std::vector<fs::path> entries(const fs::path& directory) {
   return found;
 }
 
-// The kernel keeps fifteen letters of a program's name.
+// The kernel keeps fifteen characters of a program's name.
 struct Rival {
   std::string_view comm, unit;
 };
@@ -88,19 +88,19 @@ Findings rival_findings(const std::string& proc, const config::Settings& setting
       if (comm != rival.comm) continue;
       if (steers)
         findings.push_back(problem(
-            fmt::format("{} (process {}) steers the clock too", rival.unit, id),
+            fmt::format("{} (process {}) also steers the clock", rival.unit, id),
             fmt::format(
-                "stop it with 'systemctl disable --now {}', or let tempod only measure with "
-                "clock = \"none\"",
+                "stop it with 'systemctl disable --now {}', or set clock = \"none\": then tempod "
+                "only measures",
                 rival.unit)));
       else
-        findings.push_back(ok(
-            fmt::format("{} (process {}) steers the clock, and tempod does not", rival.unit, id)));
+        findings.push_back(
+            ok(fmt::format("{} (process {}) steers the clock; tempod does not", rival.unit, id)));
     }
   }
   if (findings.empty() && settings.trusted)
     findings.push_back(problem(
-        "this machine is to carry UTC (trusted), and no program that is known keeps its clock",
+        "this machine is configured as trusted, but no known program keeps its clock on UTC",
         "start chronyd or ptp4l; see 'trusted' in tempo.toml(5) if tempod.service stops it"));
   else if (findings.empty())
     findings.push_back(ok("no other program steers the clock"));
@@ -119,7 +119,7 @@ std::vector<std::string> broadcast_interfaces(const std::string& sys) {
 
 Findings interface_findings(const std::string& sys, const config::Settings& settings) {
   if (!settings.bind.empty() || !settings.peers.empty())
-    return {ok("the configuration says whom to talk to; no interface is looked for")};
+    return {ok("the configuration lists peers or addresses; interfaces are not checked")};
   const auto usable = broadcast_interfaces(sys);
   Findings findings;
   for (const std::string& name : settings.interfaces) {
@@ -130,8 +130,8 @@ Findings interface_findings(const std::string& sys, const config::Settings& sett
                                  fmt::format("bring it up with 'ip link set {} up'", name)));
     else
       findings.push_back(
-          problem(fmt::format("there is no interface {}", name),
-                  "'ip link' lists those there are; name one of them in tempo.toml, interfaces"));
+          problem(fmt::format("interface {} does not exist", name),
+                  "'ip link' lists the interfaces; correct 'interfaces' in tempo.toml"));
   }
   for (const std::string& name : usable) {
     if (!settings.interfaces.empty() &&
@@ -139,15 +139,16 @@ Findings interface_findings(const std::string& sys, const config::Settings& sett
       continue;
     const std::string state = first_line(fs::path(sys) / "class/net" / name / "operstate");
     if (state == "down" || state == "lowerlayerdown")
-      findings.push_back(notify(fmt::format("interface {} is up but has no link", name),
-                                "look at the cable or the switch"));
+      findings.push_back(note(fmt::format("interface {} is up but has no link", name),
+                              "check the cable and the switch"));
     else
       findings.push_back(ok(fmt::format("interface {} is up and can broadcast", name)));
   }
   if (findings.empty())
-    findings.push_back(problem(
-        "no interface is up that can broadcast",
-        "bring one up with 'ip link set NAME up', or list the others in tempo.toml, peers"));
+    findings.push_back(
+        problem("no interface that can broadcast is up",
+                "bring one up with 'ip link set NAME up', or list the other machines as 'peers' in "
+                "tempo.toml"));
   return findings;
 }
 
@@ -169,10 +170,9 @@ Findings port_findings(const std::string& proc, std::uint16_t port, bool ours) {
   if (ours)
     return {
         problem(fmt::format("tempod runs, but UDP port {} is not open", port),
-                "'journalctl -u tempod' says why; is port in tempo.toml what tempod was started "
-                "with?")};
+                "see 'journalctl -u tempod'; restart tempod if 'port' in tempo.toml has changed")};
   if (taken)
-    return {problem(fmt::format("UDP port {} is taken by another program", port),
+    return {problem(fmt::format("another program uses UDP port {}", port),
                     fmt::format("find it with 'ss -ulpn sport = :{}' and stop it, or set another "
                                 "port in tempo.toml on every machine",
                                 port))};
@@ -186,12 +186,12 @@ Findings firewall_findings(std::string_view ruleset, std::uint16_t port) {
   if (!has("hook input") && !has("hook output")) return {ok("no firewall rules (nft)")};
   if (!has("drop") && !has("reject")) return {ok("the firewall (nft) drops nothing")};
   if (has(fmt::format("dport {}", port)))
-    return {ok(fmt::format("the firewall (nft) knows UDP port {}", port))};
+    return {ok(fmt::format("the firewall (nft) has a rule for UDP port {}", port))};
   return {
-      notify(fmt::format("a firewall (nft) drops packets and has no rule for UDP port {}", port),
-             fmt::format("let it in: 'nft insert rule inet filter input udp dport {} accept', with "
-                         "the names of your table and chain",
-                         port))};
+      note(fmt::format("a firewall (nft) drops packets and has no rule for UDP port {}", port),
+           fmt::format("accept it: 'nft insert rule inet filter input udp dport {} accept', with "
+                       "the names of your table and chain",
+                       port))};
 }
 
 Findings key_findings(const config::Settings& settings) {
@@ -201,40 +201,40 @@ Findings key_findings(const config::Settings& settings) {
     const int error = errno;
     if (error == EACCES)
       return {
-          notify(fmt::format("the key file {} cannot be looked at", path), "run doctor as root")};
+          note(fmt::format("no permission to see the key file {}", path), "run doctor as root")};
     if (settings.key_file_given)
       return {problem(
           fmt::format("the key file {} is missing ({})", path, std::strerror(error)),
           fmt::format("copy it from another machine, or write one with 'tempo keygen {}'", path))};
     return {
-        notify("no key: anybody on this network can set the time",
-               fmt::format("write one with 'tempo keygen {}' and copy it to every machine", path))};
+        note("no key: any machine on this network can set the time",
+             fmt::format("write one with 'tempo keygen {}' and copy it to every machine", path))};
   }
   Findings findings;
   if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0)
     findings.push_back(
-        problem(fmt::format("the key file {} is open to others (mode {:04o})", path,
+        problem(fmt::format("other users can read the key file {} (mode {:04o})", path,
                             status.st_mode & 07777U),
-                fmt::format("'chmod 600 {}', and write a new key if somebody may have "
-                            "read this one",
+                fmt::format("run 'chmod 600 {}'; write a new key if another user may have read "
+                            "this one",
                             path)));
   std::ifstream in(path, std::ios::binary);
   if (!in) {
     findings.push_back(
-        notify(fmt::format("the key file {} cannot be read", path), "run doctor as root"));
+        note(fmt::format("no permission to read the key file {}", path), "run doctor as root"));
     return findings;
   }
   std::string text;
   for (char c = 0; text.size() <= kMaxKeyFile && in.get(c);) text += c;
   const auto keys = auth::parse_keys(text);
   if (!keys)
-    findings.push_back(problem(fmt::format("the key file {} is broken: {}", path, keys.error()),
+    findings.push_back(problem(fmt::format("the key file {} is invalid: {}", path, keys.error()),
                                fmt::format("copy it from another machine, or write a new one with "
                                            "'tempo keygen --force {}'",
                                            path)));
   else if (findings.empty())
-    findings.push_back(ok(fmt::format("the key file {} has {} key{} and is closed to others", path,
-                                      keys->size(), keys->size() == 1 ? "" : "s")));
+    findings.push_back(ok(fmt::format("the key file {} has {} key{}; only its owner can read it",
+                                      path, keys->size(), keys->size() == 1 ? "" : "s")));
   return findings;
 }
 
@@ -249,14 +249,16 @@ Findings stamp_findings(const std::string& interface) {
   const bool known = ioctl(socket, SIOCETHTOOL, &request) == 0;
   close(socket);
   if (!known)
-    return {notify(fmt::format("interface {} does not say whether it stamps datagrams", interface),
-                   "tempod falls back on stamps of its own; 'tempo status' shows what it uses")};
+    return {note(
+        fmt::format("interface {} does not report its timestamping capabilities", interface),
+        "without kernel timestamps tempod takes them itself; 'tempo status' shows which it uses")};
   const bool software = (info.so_timestamping & SOF_TIMESTAMPING_TX_SOFTWARE) != 0;
   const bool hardware = (info.so_timestamping & SOF_TIMESTAMPING_TX_HARDWARE) != 0;
-  if (hardware) return {ok(fmt::format("interface {} can stamp datagrams in hardware", interface))};
-  if (software) return {ok(fmt::format("the kernel stamps datagrams on interface {}", interface))};
-  return {notify(fmt::format("the driver of interface {} does not stamp what is sent", interface),
-                 "expect some microseconds more of error; another card or driver would help")};
+  if (hardware) return {ok(fmt::format("interface {} has hardware timestamps", interface))};
+  if (software) return {ok(fmt::format("interface {} has kernel timestamps", interface))};
+  return {
+      note(fmt::format("the driver of interface {} does not timestamp sent datagrams", interface),
+           "expect a few microseconds of additional error; use another card or driver")};
 }
 
 }  // namespace tempo::cli

@@ -1,4 +1,4 @@
-// Patients built in a directory: what the doctor finds, and what it says to do.
+// Checks of `tempo doctor` against directories that stand for /proc and /sys.
 #include "cli/operations/doctor_checks.h"
 
 #include <filesystem>
@@ -18,16 +18,16 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-class Patient {
+class FakeSystem {
  public:
-  Patient()
+  FakeSystem()
       : root_(std::filesystem::temp_directory_path() /
               ("tempo_doctor_" + std::to_string(getpid()))) {
     std::filesystem::create_directories(root_);
   }
-  ~Patient() { std::filesystem::remove_all(root_); }
-  Patient(const Patient&) = delete;
-  Patient& operator=(const Patient&) = delete;
+  ~FakeSystem() { std::filesystem::remove_all(root_); }
+  FakeSystem(const FakeSystem&) = delete;
+  FakeSystem& operator=(const FakeSystem&) = delete;
 
   std::string root() const { return root_.string(); }
   std::string file(const std::string& path, const std::string& text) const {
@@ -44,126 +44,127 @@ class Patient {
   std::filesystem::path root_;
 };
 
-std::vector<std::string> told(const Findings& findings) {
+std::vector<std::string> lines_of(const Findings& findings) {
   std::vector<std::string> lines;
   for (const ipc::Finding& finding : findings) {
     lines.push_back(finding.level + ": " + finding.what);
-    // What is wrong has a cure, what is right needs none.
+    // Every problem and note has a cure, and nothing else has one.
     EXPECT_EQ(finding.cure.empty(), finding.level == "ok") << finding.what;
   }
   return lines;
 }
 
-TEST(Doctor, FindsRivalsForTheClock) {
-  const Patient patient;
-  patient.file("1/comm", "systemd\n");
-  patient.file("self/comm", "chronyd\n");
+TEST(Doctor, FindsOtherProgramsThatSteerTheClock) {
+  const FakeSystem system;
+  system.file("1/comm", "systemd\n");
+  system.file("self/comm", "chronyd\n");
   config::Settings settings;
-  EXPECT_THAT(told(rival_findings(patient.root(), settings)),
+  EXPECT_THAT(lines_of(rival_findings(system.root(), settings)),
               ElementsAre("ok: no other program steers the clock"));
-  patient.file("77/comm", "chronyd\n");
-  patient.file("78/comm", "systemd-timesyn\n");
-  patient.file("79/comm", "timed-out\n");
-  const auto findings = rival_findings(patient.root(), settings);
-  EXPECT_THAT(told(findings),
-              ElementsAre("problem: chrony (process 77) steers the clock too",
-                          "problem: systemd-timesyncd (process 78) steers the clock too"));
+  system.file("77/comm", "chronyd\n");
+  system.file("78/comm", "systemd-timesyn\n");
+  system.file("79/comm", "timed-out\n");
+  const auto findings = rival_findings(system.root(), settings);
+  EXPECT_THAT(lines_of(findings),
+              ElementsAre("problem: chrony (process 77) also steers the clock",
+                          "problem: systemd-timesyncd (process 78) also steers the clock"));
   EXPECT_THAT(findings[1].cure, HasSubstr("systemctl disable --now systemd-timesyncd"));
 }
 
-TEST(Doctor, CallsNobodyARivalForAClockThatIsNotSteered) {
-  const Patient patient;
+TEST(Doctor, AcceptsOtherProgramsIfTempodDoesNotSteerTheClock) {
+  const FakeSystem system;
   config::Settings settings;
   settings.clock = config::ClockKind::none;
   settings.trusted = true;
-  EXPECT_THAT(told(rival_findings(patient.root(), settings)),
-              ElementsAre(HasSubstr("problem: this machine is to carry UTC")));
-  patient.file("77/comm", "chronyd\n");
-  EXPECT_THAT(told(rival_findings(patient.root(), settings)),
-              ElementsAre("ok: chrony (process 77) steers the clock, and tempod does not"));
+  EXPECT_THAT(lines_of(rival_findings(system.root(), settings)),
+              ElementsAre(HasSubstr("problem: this machine is configured as trusted")));
+  system.file("77/comm", "chronyd\n");
+  EXPECT_THAT(lines_of(rival_findings(system.root(), settings)),
+              ElementsAre("ok: chrony (process 77) steers the clock; tempod does not"));
   settings.trusted = false;
-  EXPECT_THAT(told(rival_findings(patient.root(), settings)),
-              ElementsAre("ok: chrony (process 77) steers the clock, and tempod does not"));
+  EXPECT_THAT(lines_of(rival_findings(system.root(), settings)),
+              ElementsAre("ok: chrony (process 77) steers the clock; tempod does not"));
 }
 
-TEST(Doctor, LooksAtInterfaces) {
-  const Patient patient;
+TEST(Doctor, ChecksInterfaces) {
+  const FakeSystem system;
   config::Settings settings;
-  EXPECT_THAT(told(interface_findings(patient.root(), settings)),
-              ElementsAre("problem: no interface is up that can broadcast"));
-  patient.interface("lo", "0x9\n", "unknown\n");
-  patient.interface("eth0", "0x1003\n", "up\n");
-  patient.interface("eth1", "0x1002\n", "down\n");
-  patient.interface("eth2", "0x1003\n", "down\n");
-  patient.interface("tun0", "0x10d1\n", "unknown\n");
-  EXPECT_THAT(broadcast_interfaces(patient.root()), ElementsAre("eth0", "eth2"));
-  EXPECT_THAT(told(interface_findings(patient.root(), settings)),
+  EXPECT_THAT(lines_of(interface_findings(system.root(), settings)),
+              ElementsAre("problem: no interface that can broadcast is up"));
+  system.interface("lo", "0x9\n", "unknown\n");
+  system.interface("eth0", "0x1003\n", "up\n");
+  system.interface("eth1", "0x1002\n", "down\n");
+  system.interface("eth2", "0x1003\n", "down\n");
+  system.interface("tun0", "0x10d1\n", "unknown\n");
+  EXPECT_THAT(broadcast_interfaces(system.root()), ElementsAre("eth0", "eth2"));
+  EXPECT_THAT(lines_of(interface_findings(system.root(), settings)),
               ElementsAre("ok: interface eth0 is up and can broadcast",
                           "note: interface eth2 is up but has no link"));
   settings.interfaces = {"eth0", "eth1", "eth9"};
-  EXPECT_THAT(told(interface_findings(patient.root(), settings)),
+  EXPECT_THAT(lines_of(interface_findings(system.root(), settings)),
               ElementsAre("problem: interface eth1 is down or cannot broadcast",
-                          "problem: there is no interface eth9",
+                          "problem: interface eth9 does not exist",
                           "ok: interface eth0 is up and can broadcast"));
   settings.peers = {"192.0.2.7"};
-  EXPECT_EQ(told(interface_findings(patient.root(), settings)).size(), 1U);
+  EXPECT_EQ(lines_of(interface_findings(system.root(), settings)).size(), 1U);
 }
 
-TEST(Doctor, LooksAtThePort) {
-  const Patient patient;
-  EXPECT_THAT(told(port_findings(patient.root(), 525, false)),
+TEST(Doctor, ChecksThePort) {
+  const FakeSystem system;
+  EXPECT_THAT(lines_of(port_findings(system.root(), 525, false)),
               ElementsAre("ok: UDP port 525 is free"));
-  EXPECT_THAT(told(port_findings(patient.root(), 525, true)),
+  EXPECT_THAT(lines_of(port_findings(system.root(), 525, true)),
               ElementsAre("problem: tempod runs, but UDP port 525 is not open"));
-  patient.file("net/udp",
-               "  sl  local_address rem_address   st tx_queue rx_queue\n"
-               "  12: 00000000:020E 00000000:020D 07 00000000:00000000\n");
-  EXPECT_THAT(told(port_findings(patient.root(), 525, false)),
+  system.file("net/udp",
+              "  sl  local_address rem_address   st tx_queue rx_queue\n"
+              "  12: 00000000:020E 00000000:020D 07 00000000:00000000\n");
+  EXPECT_THAT(lines_of(port_findings(system.root(), 525, false)),
               ElementsAre("ok: UDP port 525 is free"));
-  patient.file("net/udp6",
-               "  13: 00000000000000000000000000000000:020D 00000000:0000 07 00000000:00000000\n");
-  EXPECT_THAT(told(port_findings(patient.root(), 525, false)),
-              ElementsAre("problem: UDP port 525 is taken by another program"));
-  EXPECT_THAT(told(port_findings(patient.root(), 525, true)),
+  system.file("net/udp6",
+              "  13: 00000000000000000000000000000000:020D 00000000:0000 07 00000000:00000000\n");
+  EXPECT_THAT(lines_of(port_findings(system.root(), 525, false)),
+              ElementsAre("problem: another program uses UDP port 525"));
+  EXPECT_THAT(lines_of(port_findings(system.root(), 525, true)),
               ElementsAre("ok: UDP port 525 is open"));
 }
 
 TEST(Doctor, ReadsFirewallRules) {
   const std::string head = "table inet filter {\n chain input { type filter hook input priority 0;";
-  EXPECT_THAT(told(firewall_findings("", 525)), ElementsAre("ok: no firewall rules (nft)"));
-  EXPECT_THAT(told(firewall_findings(head + " policy accept; } }", 525)),
+  EXPECT_THAT(lines_of(firewall_findings("", 525)), ElementsAre("ok: no firewall rules (nft)"));
+  EXPECT_THAT(lines_of(firewall_findings(head + " policy accept; } }", 525)),
               ElementsAre("ok: the firewall (nft) drops nothing"));
-  EXPECT_THAT(told(firewall_findings(head + " policy drop; udp dport 525 accept } }", 525)),
-              ElementsAre("ok: the firewall (nft) knows UDP port 525"));
-  EXPECT_THAT(told(firewall_findings(head + " policy drop; tcp dport 22 accept } }", 525)),
+  EXPECT_THAT(lines_of(firewall_findings(head + " policy drop; udp dport 525 accept } }", 525)),
+              ElementsAre("ok: the firewall (nft) has a rule for UDP port 525"));
+  EXPECT_THAT(lines_of(firewall_findings(head + " policy drop; tcp dport 22 accept } }", 525)),
               ElementsAre("note: a firewall (nft) drops packets and has no rule for UDP port 525"));
 }
 
-TEST(Doctor, LooksAtTheKey) {
-  const Patient patient;
+TEST(Doctor, ChecksTheKey) {
+  const FakeSystem system;
   config::Settings settings;
-  settings.key_file = patient.root() + "/key";
-  EXPECT_THAT(told(key_findings(settings)),
-              ElementsAre("note: no key: anybody on this network can set the time"));
+  settings.key_file = system.root() + "/key";
+  EXPECT_THAT(lines_of(key_findings(settings)),
+              ElementsAre("note: no key: any machine on this network can set the time"));
   settings.key_file_given = true;
-  EXPECT_THAT(told(key_findings(settings)), ElementsAre(HasSubstr("problem: the key file")));
-  patient.file("key", auth::key_line(auth::new_key()) + "\n");
+  EXPECT_THAT(lines_of(key_findings(settings)), ElementsAre(HasSubstr("problem: the key file")));
+  system.file("key", auth::key_line(auth::new_key()) + "\n");
   chmod(settings.key_file.c_str(), 0640);
-  EXPECT_THAT(
-      told(key_findings(settings)),
-      ElementsAre("problem: the key file " + settings.key_file + " is open to others (mode 0640)"));
+  EXPECT_THAT(lines_of(key_findings(settings)),
+              ElementsAre("problem: other users can read the key file " + settings.key_file +
+                          " (mode 0640)"));
   chmod(settings.key_file.c_str(), 0600);
-  EXPECT_THAT(told(key_findings(settings)), ElementsAre("ok: the key file " + settings.key_file +
-                                                        " has 1 key and is closed to others"));
-  patient.file("key", "tempo-key-1 12\n");
-  EXPECT_THAT(told(key_findings(settings)), ElementsAre(HasSubstr("is broken: line 1")));
+  EXPECT_THAT(lines_of(key_findings(settings)),
+              ElementsAre("ok: the key file " + settings.key_file +
+                          " has 1 key; only its owner can read it"));
+  system.file("key", "tempo-key-1 12\n");
+  EXPECT_THAT(lines_of(key_findings(settings)), ElementsAre(HasSubstr("is invalid: line 1")));
 }
 
-// Whatever the host has, there is an answer.
-TEST(Doctor, AsksAboutStamps) {
+TEST(Doctor, ReportsTimestampsOfEveryInterface) {
   EXPECT_EQ(stamp_findings("lo").size(), 1U);
-  EXPECT_THAT(told(stamp_findings("nonexistent0")),
-              ElementsAre("note: interface nonexistent0 does not say whether it stamps datagrams"));
+  EXPECT_THAT(
+      lines_of(stamp_findings("nonexistent0")),
+      ElementsAre("note: interface nonexistent0 does not report its timestamping capabilities"));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// `tempo keygen`: writes a key for the cluster, or one with which this machine alone signs,
-// readable by its owner only.
+// `tempo keygen`: writes a key for the cluster, or a signing key for this machine, readable by its
+// owner only.
 #pragma once
 
 #include <string>
@@ -7,10 +7,11 @@
 namespace tempo::cli {
 
 struct KeygenArguments {
-  std::string file;    // empty: /etc/tempo/key, of a node /etc/tempo/node-key; "-": standard output
-  bool node = false;   // for this machine alone
-  bool force = false;  // in place of whatever is there
-  bool add = false;    // before the key that is there, which stays valid
+  // Empty: /etc/tempo/key, with `node` /etc/tempo/node-key; "-": standard output.
+  std::string file;
+  bool node = false;   // a signing key for this machine only
+  bool force = false;  // replace an existing file
+  bool add = false;    // put the new key before the existing one, which stays valid
   bool json = false;
 };
 

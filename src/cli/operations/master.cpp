@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "cli/common/exit_codes.h"
+#include "cli/common/output.h"
 
 namespace tempo::cli {
 
@@ -13,7 +14,7 @@ int master(const DaemonArguments& arguments) {
   Json list = Json::array();
   std::string text;
   for (const obs::NetworkView& network : snapshot->networks) {
-    // A master that leads does not always name itself.
+    // A network without a name of its master may be led by this machine.
     const bool self = network.state == "master";
     const std::string name = self ? snapshot->name : network.master;
     everywhere = everywhere && !name.empty();
@@ -25,14 +26,16 @@ int master(const DaemonArguments& arguments) {
                   .add("self", self));
     text +=
         fmt::format("{}: {}\n", network.name,
-                    name.empty() ? "no master now; an election is under way"
+                    name.empty() ? "no master; an election is in progress"
                                  : fmt::format("{}{}, epoch {}", name,
                                                self ? " (this machine)" : "", network.epoch_round));
   }
   if (snapshot->networks.empty() && !arguments.json)
-    return print_error(kViolation,
-                       "tempod takes part in no network; 'tempo doctor' says what is missing");
-  fmt::print("{}", arguments.json ? list.text() : text);
+    return print_error(kViolation, "tempod uses no network; run 'tempo doctor' to find the reason");
+  if (arguments.json)
+    print_json(list);
+  else
+    print("{}", text);
   return everywhere ? kDone : kViolation;
 }
 

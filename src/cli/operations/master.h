@@ -1,4 +1,4 @@
-// `tempo master`: who leads, on each network of this machine.
+// `tempo master`: the master of each network of this machine.
 #pragma once
 
 #include "cli/common/daemon.h"

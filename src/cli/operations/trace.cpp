@@ -2,19 +2,19 @@
 
 #include <cstdio>
 
-#include <fmt/core.h>
-
 #include "cli/common/exit_codes.h"
 #include "cli/common/interrupt.h"
-#include "cli/operations/orders.h"
+#include "cli/common/output.h"
+#include "cli/operations/requests.h"
 
 namespace tempo::cli {
 
 int trace_switch(const DaemonArguments& arguments, bool on) {
   ipc::Request request = request_of(ipc::Verb::trace);
   request.on = on;
-  return give_order(arguments, request,
-                    on ? "The trace is on; 'tempo trace follow' shows it." : "The trace is off.");
+  return send_request(
+      arguments, request,
+      on ? "The trace is on; 'tempo trace follow' prints it." : "The trace is off.");
 }
 
 int trace_follow(const DaemonArguments& arguments) {
@@ -28,14 +28,13 @@ int trace_follow(const DaemonArguments& arguments) {
     if (!reply) return interrupted() ? kInterrupted : report(reply.error());
     if (!*reply) continue;
     const auto text = ipc::trace_of(**reply);
-    // tempod says first that it agrees.
-    if (!text) continue;
+    if (!text) continue;  // the acknowledgement of the request
     if (arguments.json)
-      fmt::print("{}\n", Json::object().add("trace", *text).line());
+      print_json_line(Json::object().add("trace", *text));
     else
-      fmt::print("{}\n", *text);
+      print("{}\n", *text);
     std::fflush(stdout);
-    if (std::ferror(stdout) != 0) return kDone;  // nobody reads any more
+    if (std::ferror(stdout) != 0) return kDone;  // the reader of the pipe is gone
   }
   return kInterrupted;
 }

@@ -1,4 +1,4 @@
-// `tempo trace`: switches tempod's trace on and off, and shows it while it grows.
+// `tempo trace`: switches the trace of tempod on and off, and prints it as it grows.
 #pragma once
 
 #include "cli/common/daemon.h"

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "cli/common/exit_codes.h"
+#include "cli/common/output.h"
 
 namespace tempo::cli {
 namespace {
@@ -19,12 +20,12 @@ void add_if_known(Json& json, const char* key, const std::optional<double>& valu
 std::string names_of(const std::vector<obs::MemberView>& members) {
   std::string names;
   for (const obs::MemberView& member : members) names += (names.empty() ? "" : ", ") + member.name;
-  return names.empty() ? "nobody" : names;
+  return names.empty() ? "none" : names;
 }
 
-// The members measured here are a master's followers. Of itself a machine knows what it would
-// correct; and the clock that all follow is not off by definition.
-obs::MemberView with_what_is_known(const obs::Snapshot& snapshot, obs::MemberView member) {
+// Only the master measures other members. Every machine knows its own offset, and the offset of the
+// clock that all machines follow is 0 by definition.
+obs::MemberView with_derived_offset(const obs::Snapshot& snapshot, obs::MemberView member) {
   if (member.offset_us) return member;
   const bool leads = snapshot.status == "leads";
   if (member.self && (leads || snapshot.status == "synchronized")) {
@@ -38,15 +39,15 @@ obs::MemberView with_what_is_known(const obs::Snapshot& snapshot, obs::MemberVie
   return member;
 }
 
-// Who measures them, for a member without a figure here.
+// Error for members whose offset this machine does not know.
 std::string cure(const obs::Snapshot& snapshot, const std::string& hosts) {
   for (const obs::NetworkView& network : snapshot.networks)
     if (network.state == "follower" && !network.master.empty())
       return fmt::format(
-          "no figure for {0} here: the master measures them; ask on {1}, with "
-          "'tempo clockdiff {0}'",
+          "this machine has no offset of {0}; the master measures it: run 'tempo clockdiff {0}' on "
+          "{1}",
           hosts, network.master);
-  return fmt::format("no figure for {} yet; ask again when 'tempo wait-sync' has ended", hosts);
+  return fmt::format("no offset of {} is known yet; try again after 'tempo wait-sync'", hosts);
 }
 
 }  // namespace
@@ -67,7 +68,7 @@ int clockdiff(const ClockdiffArguments& arguments) {
       continue;
     }
     const obs::MemberView& known =
-        chosen.members.emplace_back(with_what_is_known(*snapshot, *member));
+        chosen.members.emplace_back(with_derived_offset(*snapshot, *member));
     if (!known.offset_us) unmeasured += (unmeasured.empty() ? "" : " ") + host;
     Json json = Json::object().add("name", known.name).add("id", known.id);
     add_if_known(json, "offset_us", known.offset_us);
@@ -77,11 +78,11 @@ int clockdiff(const ClockdiffArguments& arguments) {
     list.push(json.add("faulty", known.faulty));
   }
   if (arguments.daemon.json)
-    fmt::print("{}", list.text());
+    print_json(list);
   else if (!chosen.members.empty())
-    fmt::print("{}", members_text(chosen));
+    print("{}", members_text(chosen));
   if (!unknown.empty())
-    return print_error(kViolation, fmt::format("tempod knows no member {}; it knows {}", unknown,
+    return print_error(kViolation, fmt::format("unknown member {}; the members are {}", unknown,
                                                names_of(snapshot->members)));
   if (!unmeasured.empty()) return print_error(kViolation, cure(*snapshot, unmeasured));
   return kDone;

@@ -1,4 +1,4 @@
-// `tempo clockdiff`: how far the clocks of some members are from the network's time.
+// `tempo clockdiff`: offsets of some members' clocks from the network time.
 #pragma once
 
 #include <string>

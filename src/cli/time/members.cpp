@@ -1,8 +1,7 @@
 #include "cli/time/members.h"
 
-#include <fmt/core.h>
-
 #include "cli/common/exit_codes.h"
+#include "cli/common/output.h"
 
 namespace tempo::cli {
 
@@ -14,9 +13,11 @@ int members(const DaemonArguments& arguments) {
       obs::from_json(Json::object().add("members", list.value_or(Json::array())).line());
   if (!list || !snapshot)
     return print_error(kNoDaemon,
-                       "there is no list of members in tempod's answer; use the tempo that "
-                       "came with it");
-  fmt::print("{}", arguments.json ? list->text() : members_text(*snapshot));
+                       "invalid reply from tempod: no members; use the tempo that came with it");
+  if (arguments.json)
+    print_json(*list);
+  else
+    print("{}", members_text(*snapshot));
   return kDone;
 }
 

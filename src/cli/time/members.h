@@ -1,4 +1,4 @@
-// `tempo members`: every machine this tempod knows of.
+// `tempo members`: the machines that this tempod knows.
 #pragma once
 
 #include "cli/common/daemon.h"

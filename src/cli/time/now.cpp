@@ -8,6 +8,7 @@
 
 #include "api/page_file.h"
 #include "cli/common/exit_codes.h"
+#include "cli/common/output.h"
 
 namespace tempo::cli {
 namespace {
@@ -18,8 +19,8 @@ std::string_view name_of(page::Status status) {
   return kNames.at(static_cast<std::size_t>(status));
 }
 
-// What the page beside the socket says, as if the daemon had answered; nothing if it has nothing
-// to say. Then the daemon is asked, which knows why.
+// The content of the time page beside the socket, in the form of a reply of tempod; nullopt if
+// there is no page or no network time. Then tempod is asked, which knows the reason.
 std::optional<ipc::Reply> page_reply(const std::string& socket) {
   const auto page = page::Reader::open(page::path_for(socket));
   if (!page) return std::nullopt;
@@ -45,26 +46,28 @@ int now(const DaemonArguments& arguments) {
   const auto reply = now_reply(arguments);
   if (!reply) return reply.error();
   const auto answer = ipc::now_of(*reply);
-  if (!answer) return print_error(kNoDaemon, answer.error() + "; use the tempo that came with it");
+  if (!answer)
+    return print_error(kNoDaemon,
+                       fmt::format("invalid reply from tempod: {}; use the tempo that came with it",
+                                   answer.error()));
   obs::Snapshot known;
   known.status = answer->status;
   known.time_ns = answer->time_ns;
   known.earliest_ns = answer->earliest_ns;
   known.latest_ns = answer->latest_ns;
   const auto bound = known.bound_us();
-  if (arguments.json) {
-    fmt::print("{}", reply->body.at("now")->text());
-    return bound ? kDone : kViolation;
-  }
-  fmt::print("{} UTC\n", obs::utc_text(answer->time_ns));
+  if (arguments.json)
+    print_json(*reply->body.at("now"));
+  else
+    print("{} UTC\n", obs::utc_text(answer->time_ns));
   if (!bound)
-    return print_error(
-        kViolation,
-        "this is the machine's own time, there is no network time yet; 'tempo wait-sync' "
-        "waits for it");
-  fmt::print("earliest  {}\nlatest    {}\nwithin    {}{}\n", obs::utc_text(answer->earliest_ns),
-             obs::utc_text(answer->latest_ns), obs::micros_text(*bound),
-             answer->status == "holdover" ? ", in holdover: nobody corrects this clock now" : "");
+    return print_error(kViolation,
+                       "no network time yet, this is the time of this machine; 'tempo wait-sync' "
+                       "waits until it is synchronized");
+  if (arguments.json) return kDone;
+  print("earliest  {}\nlatest    {}\nwithin    {}{}\n", obs::utc_text(answer->earliest_ns),
+        obs::utc_text(answer->latest_ns), obs::micros_text(*bound),
+        answer->status == "holdover" ? ", holdover: no master corrects this clock" : "");
   return kDone;
 }
 

@@ -1,4 +1,4 @@
-// `tempo now`: the network's time, and the bounds it is sure to lie in.
+// `tempo now`: the network time and its error bounds.
 #pragma once
 
 #include "cli/common/daemon.h"

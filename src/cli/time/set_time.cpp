@@ -9,7 +9,7 @@
 
 #include "base/span_text.h"
 #include "cli/common/exit_codes.h"
-#include "cli/operations/orders.h"
+#include "cli/operations/requests.h"
 
 namespace tempo::cli {
 namespace {
@@ -33,7 +33,7 @@ bool skip(std::string_view& text, std::string_view any_of) {
   return true;
 }
 
-// ".123" as nanoseconds; nothing is zero.
+// ".123" in nanoseconds; 0 without a fraction.
 std::optional<std::int64_t> take_fraction(std::string_view& text) {
   if (!skip(text, ".")) return 0;
   std::int64_t nanos = 0, unit = kSecond;
@@ -64,7 +64,7 @@ std::optional<std::int64_t> calendar_time(std::string_view text) {
   skip(text, "Z");
   const chrono::year_month_day date{chrono::year{*y}, chrono::month{static_cast<unsigned>(*m)},
                                     chrono::day{static_cast<unsigned>(*d)}};
-  // What 64 bits of nanoseconds hold, with room to spare.
+  // 64 bits of nanoseconds hold these years.
   if (!fraction || !text.empty() || !date.ok() || *y < 1970 || *y > 2200 || *hour > 23 ||
       *minute > 59 || *second > 59)
     return std::nullopt;
@@ -103,19 +103,18 @@ Result<std::int64_t> parse_utc(const std::string& text) {
 int set_time(const SetTimeArguments& arguments) {
   if (arguments.by.empty() == arguments.to.empty())
     return print_error(kBadUsage,
-                       "give either --by, for example --by -250ms, or --to, for example --to "
-                       "\"2026-11-16 04:38:02\"");
+                       "give --by, e.g. --by -250ms, or --to, e.g. --to \"2026-11-16 04:38:02\"");
   ipc::Request request = request_of(ipc::Verb::set_time);
   const bool by = !arguments.by.empty();
   const auto value = by ? parse_shift(arguments.by) : parse_utc(arguments.to);
   if (!value)
     return print_error(kBadUsage, fmt::format("{}: {}", by ? "--by" : "--to", value.error()));
   (by ? request.by_ns : request.to_ns) = *value;
-  return give_order(
+  return send_request(
       arguments.daemon, request,
-      by ? fmt::format("The network's time is moved by {}{}.", *value < 0 ? "-" : "+",
+      by ? fmt::format("tempod adds {}{} to the network time.", *value < 0 ? "-" : "+",
                        span_text(Nanos{std::abs(*value)}))
-         : fmt::format("The network's time is set to {} UTC.", obs::utc_text(*value)));
+         : fmt::format("tempod sets the network time to {} UTC.", obs::utc_text(*value)));
 }
 
 }  // namespace tempo::cli

@@ -1,4 +1,4 @@
-// `tempo set-time`: sets the time of a whole network that has no better source.
+// `tempo set-time`: sets the time of a network that has no better source.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,16 @@ namespace tempo::cli {
 
 struct SetTimeArguments {
   DaemonArguments daemon;
-  std::string by, to;
+  std::string by;  // offset to add; empty: `to` is given
+  std::string to;  // absolute time; empty: `by` is given
 };
 
 int set_time(const SetTimeArguments& arguments);
 
-// "1.5s", "+250ms", "-2min".
+// Nanoseconds of "1.5s", "+250ms", "-2min".
 Result<std::int64_t> parse_shift(const std::string& text);
-// "2026-11-16 04:38:02", with 'T' or a blank, with or without a fraction of up to nine digits and a
-// 'Z', always UTC; "@1700000000.5" in seconds since 1970.
+// UTC in nanoseconds since 1970 from "2026-11-16 04:38:02" (with 'T' or a blank, a fraction of up
+// to nine digits, a 'Z' at the end) or "@1700000000.5" (seconds since 1970).
 Result<std::int64_t> parse_utc(const std::string& text);
 
 }  // namespace tempo::cli

@@ -1,4 +1,4 @@
-// Times as people write them.
+// Formats of times and offsets.
 #include "cli/time/set_time.h"
 
 #include <string>
@@ -13,7 +13,7 @@ TEST(Shifts, HaveASignOrNone) {
   EXPECT_EQ(parse_shift("+250ms"), 250'000'000);
   EXPECT_EQ(parse_shift("-2min"), -120'000'000'000);
   EXPECT_EQ(parse_shift("0"), 0);
-  for (const char* text : {"", "-", "--1s", "1", "soon"}) EXPECT_FALSE(parse_shift(text)) << text;
+  for (const char* text : {"", "-", "--1s", "soon"}) EXPECT_FALSE(parse_shift(text)) << text;
 }
 
 TEST(Times, AreUtcHoweverTheyAreWritten) {

@@ -1,23 +1,53 @@
 #include "cli/time/status.h"
 
+#include <string>
+
 #include <fmt/core.h>
 
 #include "cli/common/exit_codes.h"
+#include "cli/common/output.h"
+#include "cli/common/terminal.h"
 
 namespace tempo::cli {
+namespace {
+
+Color color_of(const std::string& status) {
+  if (status == "synchronized" || status == "leads") return Color::green;
+  return status == "holdover" ? Color::yellow : Color::red;
+}
+
+// The text with colours: the state in the first line, and warnings.
+std::string colored_status(const obs::Snapshot& snapshot) {
+  const std::string text = status_text(snapshot);
+  if (!stdout_color()) return text;
+  const std::size_t state = snapshot.name.size() + 2;  // after "name: "
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\n', at);
+    const std::string line = text.substr(at, end - at);
+    if (at == 0 && line.size() > state)
+      out += line.substr(0, state) + colored(line.substr(state), color_of(snapshot.status));
+    else
+      out += line.starts_with("  warning ") ? colored(line, Color::yellow) : line;
+    out += '\n';
+    at = end == std::string::npos ? text.size() : end + 1;
+  }
+  return out;
+}
+
+}  // namespace
 
 int status(const StatusArguments& arguments) {
   if (arguments.metrics && arguments.daemon.json)
-    return print_error(kBadUsage,
-                       "--json and --metrics are two forms of one answer; give one of them");
+    return print_error(kBadUsage, "give --json or --metrics, not both");
   const auto reply = ask(arguments.daemon, request_of(ipc::Verb::status));
   if (!reply) return reply.error();
   const auto snapshot = snapshot_in(*reply);
   if (!snapshot) return snapshot.error();
   if (arguments.daemon.json)
-    fmt::print("{}", reply->body.at("status")->text());  // with what only a newer tempo knows
+    print_json(*reply->body.at("status"));  // including fields that only a newer tempod sends
   else
-    fmt::print("{}", arguments.metrics ? metrics_text(*snapshot) : status_text(*snapshot));
+    print("{}", arguments.metrics ? metrics_text(*snapshot) : colored_status(*snapshot));
   return kDone;
 }
 

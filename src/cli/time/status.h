@@ -1,4 +1,4 @@
-// `tempo status`: what this machine's tempod knows, for people, programs or Prometheus.
+// `tempo status`: the state of this machine's tempod as text, JSON or Prometheus metrics.
 #pragma once
 
 #include "cli/common/daemon.h"
@@ -7,7 +7,7 @@ namespace tempo::cli {
 
 struct StatusArguments {
   DaemonArguments daemon;
-  bool metrics = false;
+  bool metrics = false;  // Prometheus text format
 };
 
 int status(const StatusArguments& arguments);

@@ -11,17 +11,19 @@
 #include "base/span_text.h"
 #include "cli/common/exit_codes.h"
 #include "cli/common/interrupt.h"
+#include "cli/common/output.h"
+#include "cli/common/terminal.h"
 
 namespace tempo::cli {
 namespace {
 
-constexpr Nanos kPause = 100ms;
-constexpr Nanos kLastLook = 1s;
+constexpr Nanos kPause = 100ms;      // between two questions
+constexpr Nanos kLastTimeout = 1s;   // for the last question before the deadline
 constexpr Nanos kReplyTimeout = 5s;  // longest wait for one answer of tempod
 
-// Asks tempod once and keeps the connection. Nothing: `why` has the reason.
-std::optional<obs::Snapshot> look(const std::string& socket, Nanos timeout,
-                                  std::optional<client::Client>& client, client::Error& why) {
+// Asks tempod once and keeps the connection. nullopt: `why` has the reason.
+std::optional<obs::Snapshot> ask_once(const std::string& socket, Nanos timeout,
+                                      std::optional<client::Client>& client, client::Error& why) {
   if (!client) {
     auto connected = client::Client::connect(socket, timeout);
     if (!connected) {
@@ -38,10 +40,10 @@ std::optional<obs::Snapshot> look(const std::string& socket, Nanos timeout,
   }
   const auto status = reply->body.at("status");
   auto snapshot = status ? obs::from_json(status->line())
-                         : Result<obs::Snapshot>(std::unexpected(std::string("it has no status")));
+                         : Result<obs::Snapshot>(std::unexpected(std::string("no status")));
   if (snapshot) return *std::move(snapshot);
   why = {client::ErrorCode::bad_reply,
-         fmt::format("tempod's answer cannot be understood: {}; use the tempo that came with it",
+         fmt::format("invalid reply from tempod: {}; use the tempo that came with it",
                      snapshot.error())};
   return std::nullopt;
 }
@@ -67,35 +69,37 @@ int wait_sync(const WaitSyncArguments& arguments) {
   if (!within) return within.error();
 
   const InterruptGuard guard;
+  WaitLine line(!arguments.daemon.json);
   const Instant deadline = steady_now() + *timeout;
   std::optional<client::Client> client;
   client::Error why;
   std::optional<obs::Snapshot> last;
   while (true) {
-    // The last look is no shorter than an answer takes.
-    const Nanos left = std::max(deadline - steady_now(), kLastLook);
-    last = look(arguments.daemon.socket, std::min(kReplyTimeout, left), client, why);
+    const Nanos left = std::max(deadline - steady_now(), kLastTimeout);
+    last = ask_once(arguments.daemon.socket, std::min(kReplyTimeout, left), client, why);
     if (last && good_enough(*last, *within)) break;
+    line.show("waiting for synchronization: " +
+              (last ? state_text(*last) : std::string("tempod is not reachable")));
     if (interrupted()) return kInterrupted;
     if (steady_now() >= deadline) {
-      // A daemon that says no will say it again; one that is not there yet may be starting.
-      if (!last) return report(why);
+      line.clear();
+      if (!last) return report(why);  // until now tempod might have been starting
       return print_error(
           kViolation,
-          fmt::format("after {} this machine is {}, not within {}; 'tempo doctor' looks "
-                      "for the cause, --timeout waits longer",
-                      span_text(*timeout), state_text(*last), span_text(*within)));
+          fmt::format("timed out after {} waiting for synchronization within {}: this machine is "
+                      "{}; run 'tempo doctor', or raise --timeout",
+                      span_text(*timeout), span_text(*within), state_text(*last)));
     }
     poll(nullptr, 0, static_cast<int>(kPause / 1ms));
   }
+  line.clear();
   if (arguments.daemon.json)
-    fmt::print("{}", Json::object()
-                         .add("status", last->status)
-                         .add("bound_us", *last->bound_us())
-                         .add("reference", last->reference)
-                         .text());
+    print_json(Json::object()
+                   .add("status", last->status)
+                   .add("bound_us", *last->bound_us())
+                   .add("reference", last->reference));
   else
-    fmt::print("{}\n", state_text(*last));
+    print("{}\n", state_text(*last));
   return kDone;
 }
 

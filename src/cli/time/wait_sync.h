@@ -1,4 +1,4 @@
-// `tempo wait-sync`: ends when this machine has the network's time, for start-up scripts.
+// `tempo wait-sync`: waits until this machine is synchronized, for start-up scripts.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@ namespace tempo::cli {
 
 struct WaitSyncArguments {
   DaemonArguments daemon;
-  std::string timeout = "60s";
-  std::string within = "1ms";
+  std::string timeout = "60s";  // longest time to wait
+  std::string within = "1ms";   // largest error bound to accept
 };
 
 int wait_sync(const WaitSyncArguments& arguments);

@@ -9,8 +9,8 @@ namespace tempo::cli {
 
 struct WatchArguments {
   DaemonArguments daemon;
-  bool plain = false;       // lines; always so when not on a terminal
-  std::uint64_t lines = 0;  // plain: end after so many; 0: never
+  bool plain = false;       // lines instead of a screen; always so if there is no terminal
+  std::uint64_t lines = 0;  // plain: stop after this many lines; 0: never
 };
 
 int watch(const WatchArguments& arguments);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr short kGood = 1, kWarning = 2;
 
-SCREEN* terminal = nullptr;  // curses has one of everything, and so have we
+SCREEN* terminal = nullptr;  // curses supports one screen per process
 
 attr_t look_of(Look look) {
   switch (look) {
@@ -34,7 +34,7 @@ attr_t look_of(Look look) {
 
 std::unique_ptr<WatchScreen> WatchScreen::open() {
   std::setlocale(LC_ALL, "");
-  terminal = newterm(nullptr, stdout, stdin);  // unlike initscr, it fails without ending us
+  terminal = newterm(nullptr, stdout, stdin);  // unlike initscr it returns on failure
   if (terminal == nullptr) return nullptr;
   set_term(terminal);
   if (has_colors()) {
@@ -47,7 +47,7 @@ std::unique_ptr<WatchScreen> WatchScreen::open() {
   noecho();
   curs_set(0);
   nodelay(stdscr, true);
-  keypad(stdscr, true);  // so that a change of size and arrows are keys, not letters
+  keypad(stdscr, true);  // a change of size and arrows arrive as keys
   return std::unique_ptr<WatchScreen>(new WatchScreen);
 }
 

@@ -1,4 +1,4 @@
-// A full screen, drawn with ncurses; the terminal is as before when it is gone.
+// A full screen, drawn with ncurses; the destructor restores the terminal.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace tempo::cli {
 
 class WatchScreen {
  public:
-  // Nothing, if the terminal can do no more than lines.
+  // Null if the terminal cannot address the cursor.
   static std::unique_ptr<WatchScreen> open();
   ~WatchScreen();
   WatchScreen(const WatchScreen&) = delete;
@@ -20,7 +20,7 @@ class WatchScreen {
   std::size_t width() const;
   std::size_t height() const;
   void draw(const std::vector<ScreenLine>& lines);
-  bool quit_pressed();  // since it was asked last; does not wait
+  bool quit_pressed();  // since the previous call; does not wait
 
  private:
   WatchScreen() = default;

@@ -1,7 +1,6 @@
-// The watch's screen and lines, without a terminal.
+// Screen and lines of `tempo watch`, without a terminal.
 #include "cli/time/watch_view.h"
 
-#include <deque>
 #include <string>
 #include <vector>
 
@@ -50,13 +49,31 @@ std::vector<std::string> texts(const std::vector<ScreenLine>& lines) {
   return all;
 }
 
+std::string sparkline(const std::vector<double>& values, std::size_t width, bool unicode) {
+  OffsetHistory history;
+  for (const double value : values) history.add(value);
+  return history.sparkline(width, unicode);
+}
+
 TEST(Sparkline, SpansTheSmallestAndTheLargest) {
   EXPECT_EQ(sparkline({0, 1, 2, 3, 4, 5, 6, 7}, 8, true), "▁▂▃▄▅▆▇█");
   EXPECT_EQ(sparkline({-4, 0, 4}, 8, false), "_=#");
-  EXPECT_EQ(sparkline({9, 1, 2}, 2, false), "_#");  // the newest
   EXPECT_EQ(sparkline({5, 5}, 4, false), "__");
   EXPECT_EQ(sparkline({}, 4, true), "");
   EXPECT_EQ(sparkline({1}, 0, true), "");
+}
+
+TEST(Sparkline, KeepsItsScaleWhenAnExtremeLeavesTheLine) {
+  EXPECT_EQ(sparkline({8, 0, 4}, 2, false), "_=");
+}
+
+TEST(Sparkline, NarrowsItsScaleWhenAFullHistoryNeedsLittleOfIt) {
+  OffsetHistory history;
+  history.add(1000);
+  for (std::size_t i = 1; i < OffsetHistory::kSize; ++i) history.add(i % 2 == 0 ? 1.0 : 0.0);
+  EXPECT_EQ(history.sparkline(2, false), "__");
+  history.add(1);  // the first value leaves the history
+  EXPECT_EQ(history.sparkline(3, false), "#_#");
 }
 
 TEST(WatchLine, IsOneLine) {
@@ -65,7 +82,24 @@ TEST(WatchLine, IsOneLine) {
             "eth0=follower,m0,7");
 }
 
-TEST(WatchScreen, ShowsEverythingThatMatters) {
+TEST(ChangeKey, ComparesStateMembersAndTheRoundedOffset) {
+  const std::string key = change_key(ship(1, 12.3));
+  EXPECT_EQ(change_key(ship(1, 10.1)), key);
+  EXPECT_NE(change_key(ship(1, 22)), key);
+  EXPECT_NE(change_key(ship(1, -12.3)), key);
+  EXPECT_NE(change_key(ship(2, 12.3)), key);
+  EXPECT_EQ(change_key(ship(1, 0.9)), change_key(ship(1, -0.4)));
+  obs::Snapshot other = ship(1, 12.3);
+  other.time_ns += 1'000'000'000;
+  EXPECT_EQ(change_key(other), key);
+  other.status = "holdover";
+  EXPECT_NE(change_key(other), key);
+  other = ship(1, 12.3);
+  other.networks[0].master = "m1";
+  EXPECT_NE(change_key(other), key);
+}
+
+TEST(WatchScreen, ShowsClocksRolesAndEvents) {
   WatchView view;
   EXPECT_THAT(texts(view.screen(80, 24, true)), ElementsAre("waiting for tempod"));
   view.take(ship(1, 1));
@@ -74,17 +108,17 @@ TEST(WatchScreen, ShowsEverythingThatMatters) {
   EXPECT_THAT(texts(view.screen(80, 24, true)),
               ElementsAre("bow  synchronized, within 12.3 us  2023-11-14 22:13:20.123 UTC",
                           "eth0  follower  master m0  epoch 7  heir m1", "",
-                          "    name  role              offset     bound  offsets so far",
+                          "    name  role              offset     bound  history",
                           "  * bow   follower            2 us   12.3 us  ▁█",
                           "    m0    master                 -         -  ", "",
                           "22:13:20.000  m9 is gone", "q quits"));
-  view.lost("tempod is not running here");
-  EXPECT_EQ(view.screen(80, 24, true)[1].text, "tempod is not running here");
+  view.set_unreachable(3'700ms);
+  EXPECT_EQ(view.screen(80, 24, true)[1].text, "tempod is not reachable since 3 s; retrying");
   view.take(ship(1, 2));
   EXPECT_THAT(view.screen(80, 24, true)[1].text, HasSubstr("eth0"));
 }
 
-TEST(WatchScreen, FitsWhateverTheSize) {
+TEST(WatchScreen, FitsEverySize) {
   WatchView view;
   view.take(ship(100, 1));
   for (int i = 0; i < 300; ++i)
@@ -97,12 +131,11 @@ TEST(WatchScreen, FitsWhateverTheSize) {
     }
   const auto lines = texts(view.screen(80, 24, false));
   EXPECT_EQ(lines.back(), "q quits");
-  EXPECT_THAT(lines, ::testing::Contains(HasSubstr("more; a taller screen")));
+  EXPECT_THAT(lines, ::testing::Contains(HasSubstr("more; see 'tempo members'")));
   EXPECT_THAT(lines[lines.size() - 2], HasSubstr("event number 299"));
 }
 
-// Who comes and goes leaves nothing behind.
-TEST(WatchScreen, ForgetsWhoHasLeft) {
+TEST(WatchScreen, DropsTheHistoryOfAMemberThatLeft) {
   WatchView view;
   obs::Snapshot snapshot = ship(1, 1);
   snapshot.members[1].offset_us = 5;

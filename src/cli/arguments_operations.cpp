@@ -1,0 +1,102 @@
+// The commands for operators, described for CLI11.
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "cli/arguments_topics.h"
+#include "cli/operations/demo.h"
+#include "cli/operations/doctor.h"
+#include "cli/operations/keygen.h"
+#include "cli/operations/master.h"
+#include "cli/operations/requests.h"
+#include "cli/operations/trace.h"
+
+namespace tempo::cli {
+namespace {
+
+void describe_doctor(CLI::App& command, DoctorArguments& arguments) {
+  describe_daemon(command, arguments.daemon,
+                  "  sudo tempo doctor\n"
+                  "  tempo doctor --all\n"
+                  "  tempo doctor --json | jq '.data[] | select(.level == \"problem\")'");
+  command.add_option("--config", arguments.config, "configuration file of tempod")
+      ->capture_default_str();
+  command.add_flag("--all", arguments.all, "include the findings of all other members");
+}
+
+void describe_keygen(CLI::App& command, KeygenArguments& arguments) {
+  command.add_option("file", arguments.file,
+                     "file to write; - prints the key. Default: /etc/tempo/key, with --node "
+                     "/etc/tempo/node-key");
+  command.add_flag("--node", arguments.node,
+                   "write a signing key for this machine only and print its public part");
+  command.add_flag("--force", arguments.force, "replace an existing file");
+  command.add_flag("--add", arguments.add,
+                   "rotate keys: put the new key first; the old one stays valid");
+  describe_json(command, arguments);
+  command.footer(
+      help_end("  sudo tempo keygen\n"
+               "  sudo tempo keygen --add       then copy the file everywhere and reload tempod\n"
+               "  sudo tempo keygen --node | ssh other 'sudo tee -a /etc/tempo/node-list'"));
+}
+
+void add_trace(CLI::App& app, std::function<int()>& run) {
+  CLI::App* trace = app.add_subcommand(
+      "trace", "log every message and state change in the simulator's trace format");
+  trace->require_subcommand(1);
+  const std::string examples =
+      "  sudo tempo trace on\n"
+      "  tempo trace follow > today.trace";
+  trace->footer(help_end(examples));
+  add_daemon_command(
+      *trace, run, "on", "start the trace",
+      [](const DaemonArguments& arguments) { return trace_switch(arguments, true); }, examples);
+  add_daemon_command(
+      *trace, run, "off", "stop the trace",
+      [](const DaemonArguments& arguments) { return trace_switch(arguments, false); }, examples);
+  add_daemon_command(*trace, run, "follow", "print the trace as it grows", trace_follow, examples);
+}
+
+void describe_demo(CLI::App& command, DemoArguments& arguments) {
+  command.add_option("--machines", arguments.machines, "number of daemons, 3 to 9")
+      ->capture_default_str();
+  command.add_option("--seconds", arguments.seconds, "demo duration")
+      ->check(CLI::Range(5.0, 600.0))
+      ->capture_default_str();
+  command.add_option("--profile", arguments.profile, "timer profile: lan or fast")
+      ->capture_default_str();
+  command.add_option("--port", arguments.port, "UDP port on the loopback network")
+      ->capture_default_str();
+  command.add_option("--tempod", arguments.tempod,
+                     "daemon to run; default: the tempod beside this program");
+  command.add_flag("--plain", arguments.plain,
+                   "print lines instead of a full screen; the default if standard output is not a "
+                   "terminal");
+  command.add_flag("--json", arguments.json, "print a summary as JSON");
+  command.footer(
+      help_end("  tempo demo\n"
+               "  tempo demo --seconds 20 --plain\n"
+               "  tempo demo --profile fast --machines 9",
+               "The daemons are ordinary processes on 127.0.0.0/8 with software clocks. "
+               "The demo does not change the\nclock of the machine and leaves no process "
+               "running."));
+}
+
+}  // namespace
+
+void describe_operations_commands(CLI::App& app, std::function<int()>& run) {
+  add_command(app, run, "doctor", "find problems of this machine and suggest cures",
+              describe_doctor, doctor);
+  add_daemon_command(app, run, "master", "show the master of each network", master,
+                     "  tempo master\n"
+                     "  tempo master --json | jq -r '.data[0].master'");
+  add_daemon_command(app, run, "reelect", "make the master step down; the members elect a new one",
+                     reelect, "  sudo tempo reelect");
+  add_command(app, run, "keygen", "write a key file for the cluster, mode 0600", describe_keygen,
+              keygen);
+  add_trace(app, run);
+  add_command(app, run, "demo", "run a small cluster on this machine and kill its master",
+              describe_demo, demo);
+}
+
+}  // namespace tempo::cli
