@@ -1,6 +1,5 @@
-// Groups between real daemons: three of them on addresses of the loopback interface, and `tempo
-// elect` as users run it. Each command writes when it runs, under its term: of two terms the
-// earlier must have ended before the later begins.
+// Groups of three real daemons on loopback addresses, and `tempo elect`. Each command writes the
+// time to a file of its term: the command of a term must have ended before the next one begins.
 #pragma once
 
 #include <algorithm>
@@ -31,26 +30,26 @@ using namespace std::chrono_literals;
 class GroupSite : public Daemons {
  public:
   static constexpr std::size_t kHosts = 3;
-  static constexpr auto kLong = 60s;  // the machine may be busy with something else
+  static constexpr auto kLong = 60s;  // for a busy machine
 
   explicit GroupSite(const std::string& arguments = "") : Daemons(kHosts, arguments) {}
 
   Ended ask(std::size_t i, const std::string& verb, const std::string& more = "") const {
     return Child(words_of(verb + " --socket " + socket(i) + ' ' + more)).wait();
   }
-  bool ready() const {  // all of them, also one that a test has killed
+  bool ready() const {  // all hosts, also one that a test has killed
     for (std::size_t i = 0; i < kHosts; ++i)
-      if (promise(i) != "3 voters; locks survive the loss of 1") return false;
+      if (lock_state(i) != "3 voters; locks survive the loss of 1") return false;
     return true;
   }
-  // Well enough for atomic broadcast: to a 128th of the lease.
+  // Well enough for atomic broadcast: within a 128th of the lease.
   bool time_is_known() const {
     for (std::size_t i = 0; i < kHosts; ++i)
       if (error_ns(i) > std::chrono::nanoseconds{1s}.count() / 128) return false;
     return true;
   }
   std::int64_t error_ns(std::size_t i) const {
-    const json now = json::parse(ask(i, "status --json").out);
+    const json now = data_of(ask(i, "status --json").out);
     if (now["status"] != "synchronized" && now["status"] != "leads") return 1'000'000'000;
     return now["latest_ns"].get<std::int64_t>() - now["time_ns"].get<std::int64_t>();
   }
@@ -71,7 +70,7 @@ class LiveGroup : public testing::Test {
     return tempo::wait_for(GroupSite::kLong, done);
   }
 
-  // The guard stops the command and then lets go, whatever the wrapper was doing.
+  // The guard stops the command and then releases the lease.
   static void end(Child& child) {
     kill(child.id(), SIGKILL);
     child.wait();
@@ -81,7 +80,8 @@ class LiveGroup : public testing::Test {
       if (candidate) end(*std::exchange(candidate, nullptr));
     expect_one_at_a_time();
   }
-  // The same, and every host knows it: before that, it refuses who comes with other terms.
+  // The same, and waits until every host knows it: before that, a host refuses candidates with
+  // other options.
   bool end_everywhere() {
     end_all();
     return wait_for([] {
@@ -103,7 +103,7 @@ class LiveGroup : public testing::Test {
     words.insert(words.end(), {"--", "sh", "-c", script});
     candidates_[host] = std::make_unique<Child>(words);
   }
-  // A command that says when it runs, again and again, in a file of its group, term and host.
+  // A command that writes the time to a file of its group, term and host until it is stopped.
   static std::string stamping(std::size_t host) {
     return fmt::format(
         "f={}/run.$TEMPO_GROUP.$TEMPO_LEADER_TOKEN.{}; while :; do date +%s%N >> $f; sleep 0.01; "
@@ -118,7 +118,7 @@ class LiveGroup : public testing::Test {
     std::chrono::nanoseconds begins() const { return std::chrono::nanoseconds{stamps.front()}; }
     std::uint64_t ballot() const { return term >> 24; }
   };
-  // Those of this test, by term.
+  // The runs of this test, by term.
   static std::vector<Run> runs() {
     std::vector<Run> all;
     for (const auto& entry : std::filesystem::directory_iterator(site->file(""))) {
@@ -137,15 +137,15 @@ class LiveGroup : public testing::Test {
     std::ranges::sort(all, {}, &Run::term);
     return all;
   }
-  // Those whose command has said something; a name may be there before the first word is.
+  // The runs whose command has written a time; a file may exist before.
   static std::vector<Run> begun() {
     auto all = runs();
     std::erase_if(all, [](const Run& run) { return run.stamps.empty(); });
     return all;
   }
-  // How long those led who then made room for a better one. They hand their lease over, and the
-  // next term goes on with its ballot (doc/internals/lease.md); whoever loses it, which a busy
-  // machine may do, is followed by one with another ballot.
+  // The times that leaders led before a better candidate replaced them. Such a leader hands its
+  // lease over, and the next term has the same ballot (doc/internals/lease.md); after a lost lease,
+  // which can happen on a busy machine, the ballot differs.
   static std::vector<std::chrono::nanoseconds> stays() {
     std::vector<std::chrono::nanoseconds> stays;
     const auto all = begun();
@@ -160,9 +160,9 @@ class LiveGroup : public testing::Test {
     if (all.empty()) return std::nullopt;
     return all.back().host;
   }
-  // The group as a host knows it.
+  // The group as one host knows it.
   static json known(std::size_t host) {
-    return json::parse(site->ask(host, "leader --json", group()).out)["group"];
+    return data_of(site->ask(host, "leader --json", group()).out)["group"];
   }
   static bool runs_on(std::size_t host) {
     return wait_for([&] { return last_host() == host; });

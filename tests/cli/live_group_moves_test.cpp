@@ -1,4 +1,4 @@
-// When a group of real daemons gets another leader, and when it does not.
+// When a group of real daemons changes its leader, and when it does not.
 #include <chrono>
 #include <string>
 #include <utility>
@@ -32,9 +32,9 @@ TEST_F(LiveGroup, MovesWhenTheLeaderIsKilled) {
   EXPECT_TRUE(wait_for([] { return site->ready(); }));
 }
 
-// A leader's silence is noticed after one lease, an election is decided within two, and the lease
-// is had within three quarters of one: four leases (doc/internals/groups.md). On a busy machine it
-// may be late once, not three times in a row.
+// A silent leader is detected after one lease, an election takes at most two, and acquiring the
+// lease three quarters of one: four leases (doc/internals/groups.md). On a busy machine it may take
+// longer, but not three times in a row.
 TEST_F(LiveGroup, MovesWithinFourLeasesByEveryAlgorithm) {
   constexpr auto kLease = 1s;  // of lock_daemons.h
   for (const std::string algorithm : {"a", "b1", "c", "ring", "ring-anonymous"}) {
@@ -46,13 +46,12 @@ TEST_F(LiveGroup, MovesWithinFourLeasesByEveryAlgorithm) {
       ASSERT_TRUE(wait_for([&] { return runs().size() > before; })) << algorithm;
       const std::size_t leader = *last_host();
       ASSERT_TRUE(wait_for([&] { return known((leader + 1) % kHosts)["candidates"].size() == 3; }));
-      const std::size_t reigns = runs().size();
+      const std::size_t terms = runs().size();
       const auto killed = std::chrono::system_clock::now().time_since_epoch();
       site->kill_all(leader);
-      ASSERT_TRUE(
-          wait_for([&] { return runs().size() > reigns && !runs()[reigns].stamps.empty(); }));
-      EXPECT_NE(runs()[reigns].host, leader);
-      took = std::chrono::nanoseconds{runs()[reigns].stamps.front()} - killed;
+      ASSERT_TRUE(wait_for([&] { return runs().size() > terms && !runs()[terms].stamps.empty(); }));
+      EXPECT_NE(runs()[terms].host, leader);
+      took = std::chrono::nanoseconds{runs()[terms].stamps.front()} - killed;
       end_all();
       site->start(leader);
       ASSERT_TRUE(wait_for([] { return site->ready(); }));
@@ -63,9 +62,10 @@ TEST_F(LiveGroup, MovesWithinFourLeasesByEveryAlgorithm) {
   }
 }
 
-// A candidate is stopped while it waits and elected meanwhile; its daemon stands still, and another
-// leads. When it wakes it does not start its command in a term that is over, and stands again.
-TEST_F(LiveGroup, IsNotLedByASleeperWhoseTermIsOver) {
+// A candidate is stopped while it waits, and elected meanwhile; then its daemon is stopped, and
+// another candidate leads. When both continue, the first does not start its command in a term that
+// is over, and stands again.
+TEST_F(LiveGroup, IsNotLedInATermThatIsOver) {
   stand(1, "--criterion weight=90");
   ASSERT_TRUE(runs_on(1));
   stand(0, "--criterion weight=50");
@@ -104,9 +104,8 @@ TEST_F(LiveGroup, MovesToOneThatIsClearlyBetter) {
   EXPECT_EQ(runs().size(), 2U);
 }
 
-// Two candidates that outdo each other again and again: whoever does not lead is by far the better
-// one. Commands are asked what they say every five seconds, so that without min-stay the command
-// would move about as often.
+// The candidate that does not lead is always far better. The command of the criterion runs every
+// five seconds; without --min-stay the leader would change as often.
 TEST_F(LiveGroup, DoesNotMoveMoreOftenThanMinStayAllows) {
   const auto weigh = [](std::size_t host, int weight) {
     std::ofstream(site->file("weight" + std::to_string(host))) << weight << '\n';
@@ -128,8 +127,8 @@ TEST_F(LiveGroup, DoesNotMoveMoreOftenThanMinStayAllows) {
   for (const auto stay : stays()) EXPECT_GE(stay, 9s - kLongestStart);
 }
 
-// A leader whose machine dies and comes back, again and again, and is by far the best: each time
-// the command moves away, because it must, and back no sooner than the other has led for min-stay.
+// The best candidate dies and returns repeatedly: each time another machine takes over, and the
+// best one leads again only after the other has led for --min-stay.
 TEST_F(LiveGroup, DoesNotMoveBackMoreOftenThanMinStayAllows) {
   const auto stand_best = [&] { stand(0, "--criterion weight=1000 --min-stay 9s"); };
   stand_best();
@@ -148,7 +147,7 @@ TEST_F(LiveGroup, DoesNotMoveBackMoreOftenThanMinStayAllows) {
   for (const auto stay : stays()) EXPECT_GE(stay, 9s - kLongestStart);
 }
 
-TEST_F(LiveGroup, ForOneJobRunsItOnce) {
+TEST_F(LiveGroup, RunsOneJobOnce) {
   for (std::size_t i = 0; i < kHosts; ++i)
     stand_with(i,
                {"elect", "--socket", site->socket(i), group(), "--once", "--criterion",
@@ -160,13 +159,13 @@ TEST_F(LiveGroup, ForOneJobRunsItOnce) {
     candidate.reset();
   }
   std::ifstream in(site->file("jobs"));
-  std::string who;
-  ASSERT_TRUE(std::getline(in, who));
-  EXPECT_EQ(who, "2");
-  EXPECT_FALSE(std::getline(in, who)) << "twice";
+  std::string host;
+  ASSERT_TRUE(std::getline(in, host));
+  EXPECT_EQ(host, "2");
+  EXPECT_FALSE(std::getline(in, host)) << "twice";
   EXPECT_EQ(ended[2].status, 7);
   EXPECT_EQ(ended[0].status, 0);
-  EXPECT_THAT(ended[0].err, HasSubstr("was done by host2"));
+  EXPECT_THAT(ended[0].err, HasSubstr("host2 has done the job of group"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Who leads a group of real daemons, and what is said about it.
+// The leader of a group of real daemons, and the commands that show it.
 #include "live_group.h"
 
 #include <chrono>
@@ -28,13 +28,13 @@ TEST_F(LiveGroup, IsLedByTheHeaviest) {
   const Ended list = site->ask(0, "groups");
   EXPECT_THAT(list.out, HasSubstr(group()));
   EXPECT_THAT(list.out, HasSubstr("weight"));
-  const json told = json::parse(site->ask(0, "leader --json", group()).out);
-  EXPECT_EQ(told["group"]["leader"], "host1");
-  EXPECT_EQ(told["group"]["term"], std::to_string(runs().back().term));
-  EXPECT_EQ(told["group"]["candidates"].size(), 3);
+  const json shown = data_of(site->ask(0, "leader --json", group()).out);
+  EXPECT_EQ(shown["group"]["leader"], "host1");
+  EXPECT_EQ(shown["group"]["term"], std::to_string(runs().back().term));
+  EXPECT_EQ(shown["group"]["candidates"].size(), 3);
 }
 
-TEST_F(LiveGroup, IsInTheStatus) {
+TEST_F(LiveGroup, AppearsInTheStatus) {
   stand(1, "--criterion weight=5");
   stand(2, "--criterion weight=50");
   ASSERT_TRUE(runs_on(2));
@@ -46,7 +46,7 @@ TEST_F(LiveGroup, IsInTheStatus) {
                             "algorithm b1",
                             group(), term)));
   const auto seen = [](std::size_t host) {
-    const json status = json::parse(site->ask(host, "status --json").out);
+    const json status = data_of(site->ask(host, "status --json").out);
     for (const json& one : status["groups"])
       if (one["name"] == group()) return one;
     return json{};
@@ -61,28 +61,28 @@ TEST_F(LiveGroup, IsInTheStatus) {
   }
 }
 
-// The elections by capacity, each decided by the algorithm that was wanted. On a busy machine a
-// candidate may come too late for the first election; not three times in a row.
+// Elections by capacity, each decided by the requested algorithm. On a busy machine a candidate may
+// be too late for the first election, but not three times in a row.
 TEST_F(LiveGroup, IsLedByTheHeaviestByEveryAlgorithm) {
   ASSERT_TRUE(wait_for([] { return site->time_is_known(); }));
   for (const std::string algorithm : {"a", "b1", "c"}) {
-    bool as_wanted = false;
-    for (int i = 0; i < 3 && !as_wanted; ++i) {
+    bool as_requested = false;
+    for (int i = 0; i < 3 && !as_requested; ++i) {
       const std::size_t before = runs().size();
       for (std::size_t host = 0; host < kHosts; ++host)
         stand(host, fmt::format("--algorithm {} --criterion weight={}", algorithm,
                                 host == 2 ? 20 : host));
       ASSERT_TRUE(wait_for([&] { return runs().size() > before; })) << algorithm;
-      as_wanted = last_host() == 2U && known(2)["held"] == algorithm;
+      as_requested = last_host() == 2U && known(2)["held"] == algorithm;
       ASSERT_TRUE(end_everywhere());
     }
-    EXPECT_TRUE(as_wanted) << algorithm;
+    EXPECT_TRUE(as_requested) << algorithm;
   }
 }
 
-// All on the ring learn who was elected, and that one leads; when its machine dies it is passed
-// over and another is elected.
-TEST_F(LiveGroup, IsLedByWhomARingElects) {
+// All candidates on the ring learn the result; when the leader's machine dies, another one is
+// elected.
+TEST_F(LiveGroup, IsLedByTheWinnerOfARing) {
   for (std::size_t i = 0; i < kHosts; ++i) stand(i, "--algorithm ring");
   ASSERT_TRUE(wait_for([] { return !runs().empty(); }));
   const std::size_t first = *last_host();
@@ -99,8 +99,8 @@ TEST_F(LiveGroup, IsLedByWhomARingElects) {
   EXPECT_TRUE(wait_for([] { return site->ready(); }));
 }
 
-// Without names an election may take longer than anybody waits for it; not five times in a row.
-TEST_F(LiveGroup, IsLedByOneOfARingWithoutNames) {
+// An anonymous election may take longer than the timeout, but not five times in a row.
+TEST_F(LiveGroup, IsLedByTheWinnerOfAnAnonymousRing) {
   std::string held;
   for (int i = 0; i < 5 && held != "ring-anonymous"; ++i) {
     const std::size_t before = runs().size();
@@ -112,7 +112,7 @@ TEST_F(LiveGroup, IsLedByOneOfARingWithoutNames) {
   EXPECT_EQ(held, "ring-anonymous");
 }
 
-TEST_F(LiveGroup, IsLedByWhomACommandSays) {
+TEST_F(LiveGroup, IsLedByTheLargestNumberOfACommand) {
   for (std::size_t i = 0; i < kHosts; ++i)
     stand_with(i,
                {"elect", "--socket", site->socket(i), group(), "--criterion",
@@ -124,10 +124,10 @@ TEST_F(LiveGroup, IsLedByWhomACommandSays) {
 TEST_F(LiveGroup, IsLedByTheLargestId) {
   for (std::size_t i = 0; i < kHosts; ++i) stand(i, "--criterion id");
   ASSERT_TRUE(wait_for([] { return !runs().empty(); }));
-  // By id: all have the same length. A name comes later than an id, which stands for it until then.
+  // Ids have the same length. Until the name of a member is known, its id stands for it.
   std::map<std::string, std::string> names;
   ASSERT_TRUE(wait_for([&] {
-    for (const json& member : json::parse(site->ask(0, "members --json").out))
+    for (const json& member : data_of(site->ask(0, "members --json").out))
       names[member["id"]] = member["name"];
     return names.size() == kHosts &&
            std::ranges::all_of(names, [](const auto& one) { return one.first != one.second; });
@@ -135,8 +135,8 @@ TEST_F(LiveGroup, IsLedByTheLargestId) {
   EXPECT_EQ(fmt::format("host{}", *last_host()), names.rbegin()->second);
 }
 
-// What the kernel tells of each machine is made up, so that a certain one is the best.
-TEST_F(LiveGroup, IsLedByTheBestOfWhatIsMeasured) {
+// The test writes the files of /proc, so that it knows the best candidate.
+TEST_F(LiveGroup, IsLedByTheBestMeasurement) {
   struct Measured {
     const char* criterion;
     const char* file;
@@ -161,7 +161,7 @@ TEST_F(LiveGroup, IsLedByTheBestOfWhatIsMeasured) {
   }
 }
 
-// Here nobody knows beforehand who is the best; everybody knows afterwards who was.
+// The best candidate is known only afterwards.
 TEST_F(LiveGroup, IsLedByTheBestClockAndTheHighestDraw) {
   ASSERT_TRUE(wait_for([] { return site->time_is_known(); }));
   for (const char* criterion : {"clock-quality", "random"}) {
@@ -177,7 +177,7 @@ TEST_F(LiveGroup, IsLedByTheBestClockAndTheHighestDraw) {
         best = std::max<std::int64_t>(best, one["capacity"]);
         if (one["host"] == group["leader"]) leads = one["capacity"];
       }
-      // A clock that is better by less than the margin unseats nobody.
+      // A clock that is better by less than the margin does not replace the leader.
       return group["candidates"].size() == kHosts && best > 0 && best <= leads + leads / 10;
     };
     EXPECT_TRUE(wait_for(best_leads)) << criterion << known(0);
@@ -192,18 +192,51 @@ TEST_F(LiveGroup, CanBeWatched) {
   ASSERT_TRUE(wait_for([] { return site->ask(2, "leader", group()).out == "host0\n"; }));
   kill(watch.id(), SIGTERM);
   const Ended seen = watch.wait();
-  EXPECT_THAT(seen.out, HasSubstr("nobody leads " + group()));
+  EXPECT_THAT(seen.out, HasSubstr(group() + " has no leader\n"));
   EXPECT_THAT(seen.out,
               HasSubstr(fmt::format("host0 leads {}, term {}\n", group(), runs().back().term)));
 }
 
-TEST_F(LiveGroup, PassesOnHowTheCommandEnds) {
+TEST_F(LiveGroup, ReturnsTheExitStatusOfTheCommand) {
   stand_with(0, {"elect", "--socket", site->socket(0), group(), "--criterion", "id"}, "exit 9");
   EXPECT_EQ(candidates_[0]->wait().status, 9);
   candidates_[0].reset();
 }
 
-TEST_F(LiveGroup, BadWishesAreRefusedAndChangeNothing) {
+TEST_F(LiveGroup, PrintsStatesAsJsonOnStandardError) {
+  const Ended ended = Child({"elect", "--socket", site->socket(0), group(), "--criterion",
+                             "weight=7", "--json", "--", "echo", "ran"})
+                          .wait();
+  EXPECT_EQ(ended.status, 0) << ended.err;
+  EXPECT_EQ(ended.out, "ran\n");
+  std::vector<json> states;
+  for (const std::string& line : lines_of(ended.err)) states.push_back(data_of(line));
+  ASSERT_EQ(states.size(), 3U) << ended.err;
+  EXPECT_EQ(states[0]["state"], "candidate");
+  EXPECT_EQ(states[0]["group"], group());
+  EXPECT_EQ(states[0]["criterion"], "weight");
+  EXPECT_EQ(states[0]["capacity"], 7);
+  EXPECT_EQ(states[1]["state"], "leading");
+  EXPECT_TRUE(states[1]["term"].is_string());
+  EXPECT_EQ(states[2]["state"], "stopped");
+  EXPECT_EQ(states[2]["exit_status"], 0);
+}
+
+TEST_F(LiveGroup, ShowsTheLeaderOnTheTerminalOfACandidate) {
+  if (!TerminalChild::possible()) GTEST_SKIP() << "no terminal is available";
+  stand(0, "--criterion weight=90");
+  ASSERT_TRUE(runs_on(0));
+  TerminalChild candidate({"elect", "--socket", site->socket(1), group(), "--criterion", "weight=5",
+                           "--", "sleep", "60"});
+  EXPECT_TRUE(
+      candidate.read_until(fmt::format("candidate for group '{}' (5); host0 leads", group())))
+      << candidate.out();
+  candidate.type("\x03");
+  EXPECT_EQ(candidate.wait(), 130);
+  EXPECT_THAT(candidate.out(), ::testing::EndsWith("\r\x1b[K"));
+}
+
+TEST_F(LiveGroup, RefusesInvalidOptions) {
   const auto refused = [](const std::string& options, const std::string& name = group()) {
     Words words = words_of("elect --socket " + site->socket(0) + ' ' + options);
     words.insert(words.end(), {name, "--", "echo", "ran"});
@@ -217,10 +250,12 @@ TEST_F(LiveGroup, BadWishesAreRefusedAndChangeNothing) {
   EXPECT_THAT(refused("--algorithm ring --criterion uptime").second,
               HasSubstr("'--criterion random', or '--algorithm b1' to elect by uptime"));
   EXPECT_THAT(refused("--algorithm z").second,
-              HasSubstr("take one of a, b1, c, ring, ring-anonymous, b2"));
+              HasSubstr("use one of a, b1, c, ring, ring-anonymous, b2"));
   EXPECT_EQ(refused("--criterion beauty").first, 2);
   EXPECT_THAT(refused("--criterion weight=much").second, HasSubstr("'weight=5'"));
   EXPECT_EQ(refused("--criterion cmd=true").first, 2);
+  EXPECT_THAT(refused("--criterion cmd=true").second,
+              HasSubstr("command 'true' exited with status 0 and printed nothing"));
   EXPECT_EQ(refused("--min-stay soon").first, 2);
   EXPECT_THAT(refused("", "two words").second, HasSubstr("no spaces"));
   EXPECT_EQ(site->ask(0, "leader", group()).status, 1);
@@ -229,7 +264,7 @@ TEST_F(LiveGroup, BadWishesAreRefusedAndChangeNothing) {
   EXPECT_THAT(refused("--criterion weight=2").second, HasSubstr("one candidate per host"));
 }
 
-TEST_F(LiveGroup, IsForProgramsToo) {
+TEST_F(LiveGroup, CanBeLedByAProgram) {
   auto election = Election::stand(group(), {.capacity = 5, .min_stay = 1s}, site->socket(0));
   ASSERT_TRUE(election) << election.error().message;
   std::uint64_t term = 0;
@@ -256,9 +291,9 @@ TEST_F(LiveGroup, IsForProgramsToo) {
   EXPECT_TRUE(wait_for([&] { return election->dispatch(10ms) && election->term() != 0; }));
 }
 
-// Nobody may lead in time, so that there is no network time: elections are held by C, and it is
-// said.
-TEST(GroupWithoutTime, IsLedByTheHeaviestAllTheSame) {
+// No machine may become master, so that there is no network time: elections fall back to algorithm
+// C, and 'tempo groups' shows it.
+TEST(GroupWithoutTime, IsLedByTheHeaviest) {
   const GroupSite site("--set may-lead=false");
   ASSERT_TRUE(wait_for(GroupSite::kLong, [&] { return site.ready(); }));
   const auto groups_of = [&](std::size_t host) { return site.ask(host, "groups").out; };
@@ -279,14 +314,14 @@ TEST(GroupWithoutTime, IsLedByTheHeaviestAllTheSame) {
   EXPECT_THAT(site.ask(0, "status").out, HasSubstr("unsynchronized"));
 }
 
-TEST(ElectCommand, WithoutADaemonSaysSo) {
+TEST(ElectCommand, ReportsThatTempodIsNotRunning) {
   const Ended ended =
       Child(words_of("elect --socket /nonexistent/sock --criterion id x -- true")).wait();
   EXPECT_EQ(ended.status, 102);
   EXPECT_THAT(ended.err, HasSubstr("tempod is not running here"));
 }
 
-TEST(ElectCommand, BadUsageRunsNothing) {
+TEST(ElectCommand, RunsNothingAfterBadUsage) {
   EXPECT_EQ(Child(words_of("elect x")).wait().status, 2);
   EXPECT_EQ(Child(words_of("elect")).wait().status, 2);
   EXPECT_EQ(Child(words_of("leader")).wait().status, 2);

@@ -1,4 +1,4 @@
-// Locks that are not leases, as users take them.
+// Locks of kind silent and explicit.
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -17,18 +17,17 @@ using ::testing::HasSubstr;
 
 class LiveKinds : public testing::Test {
  protected:
-  // Delays, and the second for which a host may be unheard before its clients lose their locks, are
-  // for a machine that is busy with other tests.
+  // The delay and the lease allow for a machine that is busy with other tests.
   static void SetUpTestSuite() {
     daemons =
         std::make_unique<Daemons>(3, "--set locks.delay-max-ms=150 --set locks.lease-ms=4000");
     ASSERT_TRUE(
-        wait_for(60s, [] { return daemons->all_say("3 voters; locks survive the loss of 1"); }));
+        wait_for(60s, [] { return daemons->all_report("3 voters; locks survive the loss of 1"); }));
   }
   static void TearDownTestSuite() { daemons.reset(); }
 
-  // Why a lock was not had: what its command said, and what every machine knows.
-  static std::string account(Child& child) {
+  // For a failed test: the locks and the status of every machine, and the error of the command.
+  static std::string diagnosis(Child& child) {
     std::string text;
     for (std::size_t i = 0; i < 3; ++i)
       for (const char* const command : {"locks", "status"})
@@ -41,7 +40,7 @@ class LiveKinds : public testing::Test {
 };
 std::unique_ptr<Daemons> LiveKinds::daemons;
 
-// A number that is no fencing token is not given out as one, not even a surrounding lock's.
+// The environment has no token, not even that of an enclosing lock.
 TEST_F(LiveKinds, HaveNoToken) {
   for (const std::string kind : {"silent", "explicit"}) {
     const Ended ended = Child(daemons->lock(0, "--kind " + kind + " --wait 30s quiet-" + kind,
@@ -58,11 +57,11 @@ TEST_F(LiveKinds, HaveNoToken) {
   EXPECT_EQ(ended.out, "none\n") << ended.err;
 }
 
-TEST_F(LiveKinds, KeepOthersOutAndAreListed) {
+TEST_F(LiveKinds, ExcludeOthersAndAreListed) {
   Child holder(daemons->lock(0, "--kind silent --wait 30s door",
                              "touch " + daemons->file("in") + "; sleep 60"));
   ASSERT_TRUE(wait_for(40s, [] { return std::filesystem::exists(daemons->file("in")); }))
-      << account(holder);
+      << diagnosis(holder);
   EXPECT_EQ(Child(daemons->lock(1, "--kind silent --wait 1s door", "true")).wait().status, 100);
   EXPECT_EQ(Child(daemons->lock(2, "--kind explicit --wait 1s door", "true")).wait().status, 100)
       << "silent and explicit are one lock";
@@ -75,15 +74,14 @@ TEST_F(LiveKinds, KeepOthersOutAndAreListed) {
   EXPECT_EQ(Child(daemons->lock(1, "--kind silent --wait 20s door", "true")).wait().status, 0);
 }
 
-// Everybody hears who waits for a lease.
-TEST_F(LiveKinds, WaitersElsewhereAreListed) {
+TEST_F(LiveKinds, ListWaitersOnOtherMachines) {
   Child holder(daemons->lock(0, "gate", "touch " + daemons->file("gate") + "; sleep 60"));
   ASSERT_TRUE(wait_for(40s, [] { return std::filesystem::exists(daemons->file("gate")); }))
-      << account(holder);
+      << diagnosis(holder);
   Child waiting(daemons->lock(1, "--wait 30s gate", "true"));
   EXPECT_TRUE(wait_for(20s, [] {
-    const std::string said = Child(words_of("locks --socket " + daemons->socket(0))).wait().out;
-    for (const std::string& line : lines_of(said)) {
+    const std::string listed = Child(words_of("locks --socket " + daemons->socket(0))).wait().out;
+    for (const std::string& line : lines_of(listed)) {
       const Words words = words_of(line);
       if (words.size() == 6 && words[0] == "gate" && words[2] == "waits" && words[4] == "host1")
         return true;
@@ -95,9 +93,9 @@ TEST_F(LiveKinds, WaitersElsewhereAreListed) {
   EXPECT_EQ(waiting.wait().status, 0);
 }
 
-// What one of the daemons asked knows of is refused: a lease wherever it is had, a silent lock on
-// the machine that has it, and where it was heard of lately.
-TEST_F(LiveKinds, AreOneForEachName) {
+// A daemon refuses a kind that conflicts with a lock it knows: a lease on every machine, a silent
+// lock on the machine that holds it and where it was announced recently.
+TEST_F(LiveKinds, CannotBeMixedUnderOneName) {
   const auto refused = [](std::size_t host, const std::string& line, const char* why) {
     const Ended ended = Child(daemons->lock(host, line + " -- true")).wait();
     EXPECT_EQ(ended.status, 103) << line;
@@ -107,7 +105,7 @@ TEST_F(LiveKinds, AreOneForEachName) {
     auto child = std::make_unique<Child>(
         daemons->lock(0, line, "touch " + daemons->file(file) + "; sleep 60"));
     EXPECT_TRUE(wait_for(40s, [&] { return std::filesystem::exists(daemons->file(file)); }))
-        << account(*child);
+        << diagnosis(*child);
     return child;
   };
   auto leased = holder("mixed", "mixed");
@@ -123,11 +121,11 @@ TEST_F(LiveKinds, AreOneForEachName) {
   EXPECT_TRUE(wait_for(20s, [&] {
     const Ended ended = Child(daemons->lock(2, "--no-wait other -- true")).wait();
     return ended.status == 103;
-  })) << "a rival's words were not heard";
+  })) << "host2 did not receive the messages of the waiter";
   kill(bounded_delay->id(), SIGTERM);
   bounded_delay->wait();
   EXPECT_EQ(waiting.wait().status, 0);
-  // When nobody has it any more it may be of another kind.
+  // A free lock may change its kind.
   EXPECT_TRUE(wait_for(20s, [&] {
     return Child(daemons->lock(0, "--no-wait --kind explicit mixed -- true")).wait().status != 103;
   }));
@@ -135,7 +133,7 @@ TEST_F(LiveKinds, AreOneForEachName) {
       20s, [&] { return Child(daemons->lock(1, "--no-wait other -- true")).wait().status == 0; }));
 }
 
-TEST_F(LiveKinds, OtherKindsAreRefused) {
+TEST_F(LiveKinds, RefuseUnknownNames) {
   const Ended ended = Child(daemons->lock(0, "--kind loud door", "true")).wait();
   EXPECT_EQ(ended.status, 2);
   EXPECT_THAT(ended.err, HasSubstr("--kind"));

@@ -1,4 +1,4 @@
-// Leases as long as their users want: one real daemon, and `tempo lock --lease`.
+// `tempo lock --lease` with one real daemon.
 #include <chrono>
 #include <memory>
 #include <string>
@@ -20,25 +20,25 @@ class LiveLease : public testing::Test {
  protected:
   void SetUp() override {
     daemons_ = std::make_unique<Daemons>(1, "--set locks.lease-max-ms=4000");
-    ASSERT_TRUE(wait_for(60s, [&] { return daemons_->all_say("1 voter; locks need host0"); }))
-        << daemons_->promise(0);
+    ASSERT_TRUE(wait_for(60s, [&] { return daemons_->all_report("1 voter; locks need host0"); }))
+        << daemons_->lock_state(0);
   }
   std::unique_ptr<Daemons> daemons_;
 };
 
-// Leases are of one second here. One of four is extended when half of it is left: without tempod
-// its command goes on for two at least, less what the guard keeps for itself.
-TEST_F(LiveLease, OutlastsTheDaemonAsLongAsWasAskedFor) {
+// The default lease is one second. A lease of four seconds is extended when half of it is left:
+// without tempod the command runs for at least two seconds, less the margin of the guard.
+TEST_F(LiveLease, OutlastsTempod) {
   Child holder(daemons_->lock(0, "--lease 4s long",
                               "touch " + daemons_->file("runs") + "; while :; do sleep 0.1; done"));
   ASSERT_TRUE(wait_for(20s, [&] { return std::filesystem::exists(daemons_->file("runs")); }));
   daemons_->kill_all(0);
   const auto killed = steady_clock::now();
   EXPECT_EQ(holder.wait().status, 101);
-  EXPECT_GT(steady_clock::now() - killed, 1500ms) << "it was stopped when the usual lease ended";
+  EXPECT_GT(steady_clock::now() - killed, 1500ms) << "it was stopped at the end of a default lease";
 }
 
-TEST_F(LiveLease, IsNotLongerThanTheNetworkAllows) {
+TEST_F(LiveLease, IsBoundedByTheConfiguration) {
   EXPECT_EQ(Child(daemons_->lock(0, "--lease 4s x -- true")).wait().status, 0);
   for (const char* wrong : {"--lease 4001ms x -- true", "--lease 10ms x -- true"}) {
     const Ended ended = Child(daemons_->lock(0, wrong)).wait();

@@ -1,5 +1,4 @@
-// Locks between real daemons: three of them on addresses of the loopback interface, and `tempo
-// lock` as users run it.
+// Locks of three real daemons on loopback addresses, and `tempo lock`.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -36,12 +35,12 @@ class LiveLock : public testing::Test {
   static void SetUpTestSuite() {
     daemons = std::make_unique<Daemons>(3);
     ASSERT_TRUE(
-        wait_for(60s, [] { return daemons->all_say("3 voters; locks survive the loss of 1"); }));
+        wait_for(60s, [] { return daemons->all_report("3 voters; locks survive the loss of 1"); }));
   }
   static void TearDownTestSuite() { daemons.reset(); }
   void SetUp() override {
     ASSERT_TRUE(
-        wait_for(30s, [] { return daemons->all_say("3 voters; locks survive the loss of 1"); }));
+        wait_for(30s, [] { return daemons->all_report("3 voters; locks survive the loss of 1"); }));
   }
 
   static std::string stamping(const std::string& file) { return daemons->stamping(file); }
@@ -68,7 +67,7 @@ TEST_F(LiveLock, IsOneForAllHosts) {
   }
 }
 
-TEST_F(LiveLock, PassesOnHowTheCommandEnds) {
+TEST_F(LiveLock, ReturnsTheExitStatusOfTheCommand) {
   EXPECT_EQ(Child(daemons->lock(0, "end", "exit 7")).wait().status, 7);
   EXPECT_EQ(Child(daemons->lock(0, "end", "kill -9 $$")).wait().status, 128 + 9);
   const Ended missing = Child(daemons->lock(0, "end -- /nonexistent/program")).wait();
@@ -77,14 +76,18 @@ TEST_F(LiveLock, PassesOnHowTheCommandEnds) {
   EXPECT_EQ(Child(daemons->lock(0, "end -- /etc")).wait().status, 126);
 }
 
-TEST_F(LiveLock, GivesUpWhenItIsTold) {
+TEST_F(LiveLock, GivesUpWithoutWaitingOrAfterATimeout) {
   Child holder(daemons->lock(0, "busy", stamping("busy")));
   ASSERT_TRUE(runs("busy"));
   const Ended at_once = Child(daemons->lock(1, "--no-wait busy -- true")).wait();
   EXPECT_EQ(at_once.status, 100);
-  EXPECT_THAT(at_once.err, HasSubstr("'tempo locks' says who has it"));
-  EXPECT_EQ(Child(daemons->lock(2, "--wait 300ms busy -- true")).wait().status, 100);
-  EXPECT_EQ(Child(daemons->lock(0, "--no-wait busy -- true")).wait().status, 100) << "same host";
+  EXPECT_EQ(at_once.err, "tempo: lock 'busy' is held by host0; not waiting\n");
+  const Ended late = Child(daemons->lock(2, "--wait 300ms busy -- true")).wait();
+  EXPECT_EQ(late.status, 100);
+  EXPECT_EQ(late.err, "tempo: timed out after 300ms waiting for lock 'busy', held by host0\n");
+  const Ended same_host = Child(daemons->lock(0, "--no-wait busy -- true")).wait();
+  EXPECT_EQ(same_host.status, 100);
+  EXPECT_THAT(same_host.err, HasSubstr("lock 'busy' is held by host0 (for "));
   const Ended list = Child(words_of("locks --socket " + daemons->socket(0))).wait();
   EXPECT_THAT(list.out, HasSubstr(fmt::format("host0 pid {}", holder.id())));
   kill(holder.id(), SIGTERM);
@@ -92,7 +95,7 @@ TEST_F(LiveLock, GivesUpWhenItIsTold) {
   EXPECT_EQ(Child(daemons->lock(1, "--wait 20s busy -- true")).wait().status, 0);
 }
 
-TEST_F(LiveLock, ReadersAreInsideTogether) {
+TEST_F(LiveLock, IsHeldByReadersTogether) {
   Child first(daemons->lock(0, "--shared plan", stamping("plan-a")));
   Child second(daemons->lock(1, "--shared plan", stamping("plan-b")));
   EXPECT_TRUE(runs("plan-a") && runs("plan-b"));
@@ -104,27 +107,27 @@ TEST_F(LiveLock, ReadersAreInsideTogether) {
   EXPECT_EQ(Child(daemons->lock(2, "--wait 20s plan -- true")).wait().status, 0);
 }
 
-TEST_F(LiveLock, OfAKilledWrapperIsFreeWhenItsCommandIsGone) {
+TEST_F(LiveLock, IsFreeAfterTempoWasKilled) {
   const auto start = steady_clock::now();
   daemons->holder_exits_after("killed", [](Child& holder) { kill(holder.id(), SIGKILL); });
   EXPECT_LT(steady_clock::now() - start, 20s);
 }
 
-TEST_F(LiveLock, OfAPausedWrapperIsLost) {
+TEST_F(LiveLock, IsLostIfTempoIsPaused) {
   EXPECT_EQ(daemons->holder_exits_after(
                 "paused", [](Child& holder) { kill(holder.id(), SIGSTOP); },
                 [](Child& holder) { kill(holder.id(), SIGCONT); }),
             101);
 }
 
-TEST_F(LiveLock, OfAPausedDaemonIsLost) {
+TEST_F(LiveLock, IsLostIfTempodIsPaused) {
   EXPECT_EQ(daemons->holder_exits_after(
                 "frozen", [](Child&) { daemons->pause(0, true); },
                 [](Child&) { daemons->pause(0, false); }),
             101);
 }
 
-TEST_F(LiveLock, OfBothPausedIsLostThoughTheCommandIgnoresTerm) {
+TEST_F(LiveLock, IsLostIfBothArePausedAndTheCommandIgnoresTerm) {
   EXPECT_EQ(daemons->holder_exits_after(
                 "both",
                 [](Child& holder) {
@@ -139,14 +142,14 @@ TEST_F(LiveLock, OfBothPausedIsLostThoughTheCommandIgnoresTerm) {
             101);
 }
 
-TEST_F(LiveLock, ChildrenOfTheCommandAreStoppedToo) {
+TEST_F(LiveLock, StopsChildrenOfTheCommand) {
   daemons->holder_exits_after(
       "family", [](Child& holder) { kill(holder.id(), SIGKILL); }, [](Child&) {},
       "trap '' TERM; (trap '' TERM; " + stamping("family-a") + ") & ");
 }
 
-// The guard is killed: tempo stops what is left of the command before it lets go of the lock.
-TEST_F(LiveLock, ChildrenOfTheCommandAreStoppedWithoutTheirGuard) {
+// The guard is killed: tempo stops the children of the command before it releases the lock.
+TEST_F(LiveLock, StopsChildrenOfTheCommandWithoutAGuard) {
   EXPECT_EQ(
       daemons->holder_exits_after(
           "unguarded", [](Child& holder) { kill(child_of(holder.id()), SIGKILL); }, [](Child&) {},
@@ -154,19 +157,19 @@ TEST_F(LiveLock, ChildrenOfTheCommandAreStoppedWithoutTheirGuard) {
       101);
   const auto last = stamps("unguarded-a");
   std::this_thread::sleep_for(200ms);
-  EXPECT_EQ(stamps("unguarded-a"), last) << "its children live on";
+  EXPECT_EQ(stamps("unguarded-a"), last) << "its children still run";
 }
 
-TEST_F(LiveLock, OfADeadDaemonIsLostAndFreeAgain) {
+TEST_F(LiveLock, IsFreeAgainAfterTempodDied) {
   EXPECT_EQ(daemons->holder_exits_after(
                 "dead", [](Child&) { daemons->kill_all(0); }, [](Child&) { daemons->start(0); }),
             101);
   ASSERT_TRUE(
-      wait_for(30s, [] { return daemons->all_say("3 voters; locks survive the loss of 1"); }));
+      wait_for(30s, [] { return daemons->all_report("3 voters; locks survive the loss of 1"); }));
   EXPECT_EQ(Child(daemons->lock(0, "--wait 20s dead -- true")).wait().status, 0);
 }
 
-TEST_F(LiveLock, IsForProgramsToo) {
+TEST_F(LiveLock, CanBeHeldByAProgram) {
   auto locks = Locks::connect(daemons->socket(0));
   ASSERT_TRUE(locks) << locks.error().message;
   auto lock = locks->acquire("program");
@@ -190,7 +193,7 @@ TEST_F(LiveLock, IsForProgramsToo) {
   EXPECT_GT(later->token(), first);
 }
 
-TEST_F(LiveLock, TheWaitingCanBeCancelled) {
+TEST_F(LiveLock, WaitingCanBeCancelled) {
   auto locks = Locks::connect(daemons->socket(0));
   ASSERT_TRUE(locks);
   const auto held = locks->acquire("cancel");
@@ -207,7 +210,7 @@ TEST_F(LiveLock, TheWaitingCanBeCancelled) {
   close(ends[1]);
 }
 
-TEST_F(LiveLock, AClosedConnectionLetsGoAtOnce) {
+TEST_F(LiveLock, IsReleasedWithItsConnection) {
   auto locks = std::optional(Locks::connect(daemons->socket(0)));
   ASSERT_TRUE(*locks);
   std::optional<Lock> lock = *(*locks)->acquire("closed");
@@ -223,7 +226,7 @@ TEST_F(LiveLock, AClosedConnectionLetsGoAtOnce) {
   EXPECT_TRUE(others->acquire("closed-2", {.wait = 20s})) << "of a program that was killed";
 }
 
-TEST_F(LiveLock, NonsenseAtTheDoorHarmsNobody) {
+TEST_F(LiveLock, SurvivesInvalidRequests) {
   auto client = client::Client::connect(daemons->socket(0), 5s);
   ASSERT_TRUE(client);
   const auto ask = [&](const std::string& name, std::int64_t id) {
@@ -232,10 +235,11 @@ TEST_F(LiveLock, NonsenseAtTheDoorHarmsNobody) {
     request.id = id;
     return client->ask(request);
   };
-  EXPECT_THAT(ask("@view", 1).error().message, HasSubstr("tempo's own"));
+  EXPECT_THAT(ask("@view", 1).error().message,
+              HasSubstr("names that begin with '@' are reserved"));
   EXPECT_THAT(ask("two words", 1).error().message, HasSubstr("no spaces"));
   EXPECT_TRUE(ask("nonsense", 1));
-  EXPECT_THAT(ask("nonsense", 1).error().message, HasSubstr("take another"));
+  EXPECT_THAT(ask("nonsense", 1).error().message, HasSubstr("already has a lock with that id"));
   ipc::Request unlock{.verb = ipc::Verb::unlock, .by_ns = {}, .to_ns = {}};
   unlock.id = 77;
   EXPECT_THAT(client->ask(unlock).error().message, HasSubstr("no lock with that id"));
@@ -245,13 +249,49 @@ TEST_F(LiveLock, NonsenseAtTheDoorHarmsNobody) {
   EXPECT_EQ(Child(daemons->lock(1, "--wait 20s nonsense -- true")).wait().status, 0);
 }
 
-TEST(LockCommand, WithoutADaemonSaysSo) {
+TEST_F(LiveLock, ShowsTheHolderOnTheTerminalOfAWaiter) {
+  if (!TerminalChild::possible()) GTEST_SKIP() << "no terminal is available";
+  Child holder(daemons->lock(0, "shown", stamping("shown")));
+  ASSERT_TRUE(runs("shown"));
+  TerminalChild waiter(daemons->lock(1, "shown -- true"));
+  EXPECT_TRUE(waiter.read_until("waiting for lock 'shown', held by host0")) << waiter.out();
+  waiter.type("\x03");
+  EXPECT_EQ(waiter.wait(), 130);
+  EXPECT_THAT(waiter.out(), ::testing::EndsWith("\r\x1b[K"));
+  TerminalChild here(daemons->lock(0, "shown -- true"));
+  EXPECT_TRUE(here.read_until("waiting for lock 'shown', held by host0 for ")) << here.out();
+  kill(holder.id(), SIGTERM);
+  holder.wait();
+  EXPECT_EQ(here.wait(), 0);
+}
+
+TEST_F(LiveLock, PrintsStatesAsJsonOnStandardError) {
+  const Ended ended = Child(daemons->lock(0, "--json states", "echo $TEMPO_LOCK_TOKEN")).wait();
+  EXPECT_EQ(ended.status, 0) << ended.err;
+  std::vector<json> states;
+  for (const std::string& line : lines_of(ended.err)) states.push_back(data_of(line));
+  ASSERT_EQ(states.size(), 3U) << ended.err;
+  EXPECT_EQ(states[0], (json{{"state", "waiting"}, {"lock", "states"}}));
+  EXPECT_EQ(states[1]["state"], "acquired");
+  EXPECT_EQ(states[1]["token"].get<std::string>() + '\n', ended.out);
+  EXPECT_EQ(states[2], (json{{"state", "stopped"}, {"lock", "states"}, {"exit_status", 0}}));
+
+  const Ended missing = Child(daemons->lock(0, "--json states -- /nonexistent/program")).wait();
+  EXPECT_EQ(missing.status, 127);
+  EXPECT_EQ(missing.out, "");
+  const json error = json::parse(lines_of(missing.err).back())["error"];
+  EXPECT_EQ(error["status"], 127);
+  EXPECT_EQ(error["code"], "command");
+  EXPECT_THAT(error["message"], HasSubstr("cannot run '/nonexistent/program'"));
+}
+
+TEST(LockCommand, ReportsThatTempodIsNotRunning) {
   const Ended ended = Child(words_of("lock --socket /nonexistent/sock x -- true")).wait();
   EXPECT_EQ(ended.status, 102);
   EXPECT_THAT(ended.err, HasSubstr("tempod is not running here"));
 }
 
-TEST(LockCommand, BadUsageRunsNothing) {
+TEST(LockCommand, RunsNothingAfterBadUsage) {
   EXPECT_EQ(Child(words_of("lock x")).wait().status, 2);
   EXPECT_EQ(Child(words_of("lock")).wait().status, 2);
   const Ended both = Child(words_of("lock --wait 1s --no-wait x -- echo ran")).wait();
@@ -260,7 +300,7 @@ TEST(LockCommand, BadUsageRunsNothing) {
   EXPECT_EQ(Child(words_of("lock --wait soon x -- true")).wait().status, 2);
 }
 
-TEST(FenceCheck, RefusesWhatIsOlderThanTheNewestSeen) {
+TEST(FenceCheck, RefusesTokensOlderThanTheNewest) {
   const std::string file =
       (std::filesystem::temp_directory_path() / fmt::format("tempo-fence-{}", getpid())).string();
   const auto check = [&](const std::string& token) {
@@ -273,6 +313,12 @@ TEST(FenceCheck, RefusesWhatIsOlderThanTheNewestSeen) {
   const Ended old = check("101");
   EXPECT_EQ(old.status, 1);
   EXPECT_THAT(old.err, HasSubstr("token 101 is old: 1099528404993 has been seen"));
+  const auto check_json = [&](const std::string& token) {
+    return data_of(Child({"fence-check", "--json", file, token}).wait().out);
+  };
+  EXPECT_EQ(check_json("1099528404993"), (json{{"accepted", true}, {"token", "1099528404993"}}));
+  EXPECT_EQ(check_json("101"),
+            (json{{"accepted", false}, {"token", "101"}, {"newest", "1099528404993"}}));
   EXPECT_EQ(check("-1").status, 2);
   EXPECT_EQ(check("x").status, 2);
   std::ofstream(file) << "not a token\n";

@@ -1,5 +1,5 @@
-// A group of machines that sign what they say: four daemons on addresses of the loopback interface,
-// each with a key of its own. The last of them does not stand.
+// A group of machines that sign their messages: four daemons on loopback addresses, each with its
+// own key. The last one is not a candidate.
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -25,10 +25,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// The machine may be busy with something else.
+// The limit is for a busy machine.
 bool wait_for(const std::function<bool()>& done) { return tempo::wait_for(60s, done); }
 
-class GroupOfMachinesThatSign : public testing::Test {
+class SignedGroup : public testing::Test {
  protected:
   static constexpr std::size_t kMachines = 4;
   static constexpr std::size_t kCandidates = 3;
@@ -55,11 +55,11 @@ class GroupOfMachinesThatSign : public testing::Test {
   }
 
   bool ready() const {
-    return wait_for([&] { return site_->all_say("4 voters; locks survive the loss of 1"); }) &&
+    return wait_for([&] { return site_->all_report("4 voters; locks survive the loss of 1"); }) &&
            wait_for([&] { return time_is_known(); });
   }
   json status(std::size_t host) const {
-    return json::parse(Child(words_of("status --json --socket " + site_->socket(host))).wait().out);
+    return data_of(Child(words_of("status --json --socket " + site_->socket(host))).wait().out);
   }
   bool time_is_known() const {
     for (std::size_t host = 0; host < kMachines; ++host) {
@@ -97,7 +97,7 @@ class GroupOfMachinesThatSign : public testing::Test {
     std::chrono::nanoseconds at{0};
     std::size_t host = 0;
   };
-  // When the command began, and where, one after the other.
+  // Time and host of each start of the command, in order.
   std::vector<Run> runs(const std::string& name) const {
     std::vector<Run> all;
     std::ifstream in(runs_of(name));
@@ -114,29 +114,29 @@ class GroupOfMachinesThatSign : public testing::Test {
   std::array<std::unique_ptr<Child>, kCandidates> candidates_;
 };
 
-// On a busy machine a candidate may come too late, or time be lost for a moment; not three times in
-// a row.
-TEST_F(GroupOfMachinesThatSign, IsLedByTheHeaviest) {
-  bool as_wanted = false;
-  std::string said;
-  for (int i = 0; i < 3 && !as_wanted; ++i) {
+// On a busy machine a candidate may be too late, or lose the network time for a moment, but not
+// three times in a row.
+TEST_F(SignedGroup, IsLedByTheHeaviest) {
+  bool as_requested = false;
+  std::string states;
+  for (int i = 0; i < 3 && !as_requested; ++i) {
     ASSERT_TRUE(ready());
     const std::string name = fmt::format("signed{}", i);
     stand_all(name);
-    // Who missed the election for one of those reasons does not know by what it was decided.
-    as_wanted = tempo::wait_for(20s, [&] {
+    // A host that missed the election does not know which algorithm decided it.
+    as_requested = tempo::wait_for(20s, [&] {
       return known(3, name)["leader"] == "host1" && known(3, name)["held"] == "b2" &&
              known(1, name)["held"] == "b2";
     });
-    said += known(3, name).dump() + known(1, name).dump();
+    states += known(3, name).dump() + known(1, name).dump();
     end_all();
   }
-  EXPECT_TRUE(as_wanted) << said;
+  EXPECT_TRUE(as_requested) << states;
 }
 
-// One machine in four is dead, which is as many as may lie. As with the other algorithms that takes
-// four leases at most, and may be late once on a busy machine.
-TEST_F(GroupOfMachinesThatSign, MovesWhenTheLeaderIsKilled) {
+// One machine in four is dead; the algorithm tolerates one faulty machine. A new leader takes four
+// leases at most, as with the other algorithms; a busy machine may be late, but not three times.
+TEST_F(SignedGroup, MovesWhenTheLeaderIsKilled) {
   std::chrono::nanoseconds took = 1h;
   for (int i = 0; i < 3 && took > 4s; ++i) {
     ASSERT_TRUE(ready());

@@ -1,4 +1,4 @@
-// Who votes on locks, changed while real daemons run, and the policies of two machines.
+// Changes of the voters while real daemons run, and the policies for two machines.
 #include <string>
 
 #include <gmock/gmock.h>
@@ -15,91 +15,92 @@ using ::testing::HasSubstr;
 
 constexpr auto kLong = 60s;
 
-Ended order(const Daemons& daemons, std::size_t at, const std::string& words) {
+Ended request(const Daemons& daemons, std::size_t at, const std::string& words) {
   return Child(words_of(words + " --socket " + daemons.socket(at))).wait();
 }
 
-testing::AssertionResult come_to(const Daemons& daemons, const std::string& promised) {
-  if (wait_for(kLong, [&] { return daemons.all_say(promised); }))
+testing::AssertionResult come_to(const Daemons& daemons, const std::string& state) {
+  if (wait_for(kLong, [&] { return daemons.all_report(state); }))
     return testing::AssertionSuccess();
-  return testing::AssertionFailure() << "the first says: " << daemons.promise(0);
+  return testing::AssertionFailure() << "state of the first machine: " << daemons.lock_state(0);
 }
 
 int lock(const Daemons& daemons, std::size_t at, const std::string& wait) {
   return Child(daemons.lock(at, "--wait " + wait + " door", "true")).wait().status;
 }
 
-// One of three is dead for good. Two of three go on; without its vote two of two do, and a machine
-// that was not there before takes its place. Then any one of three may be away.
-TEST(LiveVoters, ADeadMachineIsForgottenAndAnotherAdmitted) {
+// One of three voters is dead: the other two form a majority. It is removed, and a new machine
+// takes its place; then locks survive the loss of any one machine again.
+TEST(LiveVoters, ADeadMachineIsReplaced) {
   Daemons daemons(3, "", 1);
   ASSERT_TRUE(come_to(daemons, "3 voters; locks survive the loss of 1"));
-  EXPECT_THAT(order(daemons, 0, "forget host7").err,
+  EXPECT_THAT(request(daemons, 0, "forget host7").err,
               HasSubstr("no voter is named 'host7'; the voters are"));
-  EXPECT_THAT(order(daemons, 0, "admit host7").err, HasSubstr("'tempo members'"));
-  EXPECT_THAT(order(daemons, 0, "admit host1").err, HasSubstr("host1 is already a voter"));
+  EXPECT_THAT(request(daemons, 0, "admit host7").err, HasSubstr("'tempo members'"));
+  EXPECT_THAT(request(daemons, 0, "admit host1").err, HasSubstr("host1 is already a voter"));
 
   daemons.kill_all(2);
-  const Ended forgotten = order(daemons, 0, "forget host2");
+  const Ended forgotten = request(daemons, 0, "forget host2");
   EXPECT_EQ(forgotten.status, 0) << forgotten.err;
   ASSERT_TRUE(come_to(daemons, "2 voters; locks need both"));
   EXPECT_EQ(lock(daemons, 1, "20s"), 0);
 
-  // Both start anew and know it still.
+  // The voters survive a restart of both.
   for (const std::size_t i : {0UL, 1UL}) daemons.kill_all(i);
   for (const std::size_t i : {0UL, 1UL}) daemons.start(i);
   ASSERT_TRUE(come_to(daemons, "2 voters; locks need both"));
 
   daemons.start(3);
   ASSERT_TRUE(come_to(daemons, "2 voters; locks need both")) << "it learns it";
-  const Ended admitted = order(daemons, 1, "admit host3");
+  const Ended admitted = request(daemons, 1, "admit host3");
   EXPECT_EQ(admitted.status, 0) << admitted.err;
   ASSERT_TRUE(come_to(daemons, "3 voters; locks survive the loss of 1"));
   daemons.kill_all(0);
   EXPECT_EQ(lock(daemons, 3, "30s"), 0) << "host1 and host3 are two of three";
 
-  // Who was forgotten comes back, and is told.
+  // A removed machine returns and learns that it is no voter.
   daemons.start(2);
-  ASSERT_TRUE(
-      wait_for(kLong, [&] { return daemons.promise(2).starts_with("3 voters; locks survive"); }));
+  ASSERT_TRUE(wait_for(
+      kLong, [&] { return daemons.lock_state(2).starts_with("3 voters; locks survive"); }));
   EXPECT_EQ(lock(daemons, 2, "30s"), 0);
   ASSERT_TRUE(come_to(daemons, "3 voters; locks survive the loss of 1"));
-  EXPECT_THAT(order(daemons, 2, "forget host2").err, HasSubstr("the voters are"));
+  EXPECT_THAT(request(daemons, 2, "forget host2").err, HasSubstr("the voters are"));
 }
 
-TEST(LiveVoters, NoVoteIsTakenWithoutAMajority) {
+TEST(LiveVoters, ChangesNeedAMajority) {
   Daemons daemons(2);
   ASSERT_TRUE(come_to(daemons, "2 voters; locks need both"));
   daemons.kill_all(1);
-  const Ended refused = order(daemons, 0, "forget host1");
+  const Ended refused = request(daemons, 0, "forget host1");
   EXPECT_EQ(refused.status, 4);
   EXPECT_THAT(refused.err, HasSubstr("no majority of the voters answers"));
   EXPECT_EQ(lock(daemons, 0, "2s"), 100) << "strict: nothing is granted";
   daemons.start(1);
   ASSERT_TRUE(come_to(daemons, "2 voters; locks need both"));
   EXPECT_EQ(lock(daemons, 0, "20s"), 0);
-  // A busy machine may answer too late for the first order.
+  // A busy machine may answer too late for the first request.
   ASSERT_TRUE(wait_for(kLong, [&] {
-    return order(daemons, 0, "forget host1").status == 0 ||
-           daemons.promise(0) == "1 voter; locks need host0";
+    return request(daemons, 0, "forget host1").status == 0 ||
+           daemons.lock_state(0) == "1 voter; locks need host0";
   }));
-  ASSERT_TRUE(wait_for(kLong, [&] { return daemons.promise(0) == "1 voter; locks need host0"; }));
-  EXPECT_THAT(order(daemons, 0, "forget host0").err, HasSubstr("the only voter"));
+  ASSERT_TRUE(
+      wait_for(kLong, [&] { return daemons.lock_state(0) == "1 voter; locks need host0"; }));
+  EXPECT_THAT(request(daemons, 0, "forget host0").err, HasSubstr("the only voter"));
 }
 
-TEST(LiveVoters, ThePreferredOfTwoGoesOnAlone) {
+TEST(LiveVoters, ThePreferredMachineContinuesAlone) {
   Daemons daemons(2, "--set locks.policy=preferred --set locks.policy-host=host0");
   ASSERT_TRUE(come_to(daemons, "2 voters; locks need host0"));
   daemons.kill_all(1);
   EXPECT_EQ(lock(daemons, 0, "20s"), 0);
-  EXPECT_THAT(order(daemons, 0, "forget host0").err, HasSubstr("the preferred machine"));
+  EXPECT_THAT(request(daemons, 0, "forget host0").err, HasSubstr("the preferred machine"));
   daemons.start(1);
   ASSERT_TRUE(come_to(daemons, "2 voters; locks need host0"));
   daemons.kill_all(0);
   EXPECT_EQ(lock(daemons, 1, "3s"), 100);
 }
 
-TEST(LiveVoters, AvailableGoesOnAloneAndSaysUnsafe) {
+TEST(LiveVoters, AvailableContinuesAloneAndReportsUnsafe) {
   Daemons daemons(2, "--set locks.policy=available");
   ASSERT_TRUE(come_to(daemons,
                       "2 voters; locks are UNSAFE: each voter grants them alone while the "
@@ -111,7 +112,7 @@ TEST(LiveVoters, AvailableGoesOnAloneAndSaysUnsafe) {
   EXPECT_EQ(lock(daemons, 1, "20s"), 0);
 }
 
-TEST(LiveVoters, AWitnessVotesAndTakesNoLocks) {
+TEST(LiveVoters, AWitnessVotesButTakesNoLocks) {
   Daemons daemons(3, "--set locks.policy=witness --set locks.policy-host=host2");
   ASSERT_TRUE(come_to(daemons, "3 voters; locks survive the loss of 1"));
   const Ended refused = Child(daemons.lock(2, "door", "true")).wait();

@@ -1,4 +1,4 @@
-// Real daemons that keep locks themselves.
+// Real daemons that store the locks themselves.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@ namespace tempo {
 
 class Daemons : public LockHosts {
  public:
-  // The first `voters` machines that are started found the locks. In the arguments '@' stands for
-  // the number of the machine.
+  // The first `voters` machines become the voters. In the arguments '@' stands for the number of
+  // the machine.
   explicit Daemons(std::size_t voters, std::string arguments = "", std::size_t others = 0)
       : LockHosts(voters + others, "locks"), voters_(voters), arguments_(std::move(arguments)) {
     for (std::size_t i = 0; i < voters; ++i) start(i);
@@ -30,10 +30,10 @@ class Daemons : public LockHosts {
   void stop(std::size_t i) { stop_tempod(i); }
   void kill_all(std::size_t i) { kill_tempod(i); }
 
-  // Every machine that runs promises this.
-  bool all_say(const std::string& promised) const {
+  // Every running machine reports this state of locks.
+  bool all_report(const std::string& state) const {
     for (std::size_t i = 0; i < hosts(); ++i)
-      if (runs_tempod(i) && promise(i) != promised) return false;
+      if (runs_tempod(i) && lock_state(i) != state) return false;
     return true;
   }
 

@@ -1,5 +1,5 @@
-// Hosts with a tempod each, and `tempo lock` at them as users run it: what tests of locks have in
-// common, whoever keeps the locks.
+// Hosts with one tempod each, and `tempo lock` on them: the common part of the tests of locks, for
+// every back end.
 #pragma once
 
 #include <chrono>
@@ -31,7 +31,7 @@ inline bool wait_for(std::chrono::steady_clock::duration limit, const std::funct
   return done();
 }
 
-// The first that is there; 0: none is.
+// The first child of the process; 0: none.
 inline pid_t child_of(pid_t process) {
   std::ifstream children(fmt::format("/proc/{0}/task/{0}/children", process));
   pid_t child = 0;
@@ -44,7 +44,7 @@ class LockHosts {
   LockHosts(const LockHosts&) = delete;
   LockHosts& operator=(const LockHosts&) = delete;
 
-  // Stops the daemon's worker, or lets it go on.
+  // Stops the worker of the daemon, or continues it.
   void pause(std::size_t i, bool on) const { kill(worker_of(i), on ? SIGSTOP : SIGCONT); }
 
   std::string socket(std::size_t i) const { return own(i) + "/sock"; }
@@ -59,16 +59,16 @@ class LockHosts {
     words.insert(words.end(), {"--", "sh", "-c", script});
     return words;
   }
-  // What this machine says of locks: what it promises, then who has them and who waits.
+  // Output of `tempo locks`: the state of locks, then holders and waiters.
   std::string listed(std::size_t i) const {
     return Child(words_of("locks --socket " + socket(i))).wait().out;
   }
-  std::string promise(std::size_t i) const {
-    const std::string said = listed(i);
-    return said.substr(0, said.find('\n'));
+  std::string lock_state(std::size_t i) const {
+    const std::string text = listed(i);
+    return text.substr(0, text.find('\n'));
   }
 
-  // A command that says when it runs, again and again.
+  // A command that writes the time to a file until it is stopped.
   std::string stamping(const std::string& name) const {
     return fmt::format("while :; do date +%s%N >> {}; sleep 0.01; done", file(name));
   }
@@ -82,8 +82,8 @@ class LockHosts {
     return wait_for(std::chrono::seconds(20), [&] { return !stamps(name).empty(); });
   }
 
-  // The holder at host 0, which begins with `first`, comes to harm while one at host 1 waits: they
-  // never run both.
+  // `harm` happens to the holder on host 0, whose command begins with `first`, while a command on
+  // host 1 waits: the two commands never overlap.
   int holder_exits_after(
       const std::string& name, const std::function<void(Child&)>& harm,
       const std::function<void(Child&)>& heal = [](Child&) {},
@@ -121,8 +121,8 @@ class LockHosts {
   }
 
   std::string own(std::size_t i) const { return fmt::format("{}/{}", directory_, i); }
-  // One that neither steers a clock nor becomes another user, on an address of the loopback
-  // interface that belongs to this test and host.
+  // Starts a tempod that neither steers a clock nor changes its user, on a loopback address of its
+  // own.
   void start_tempod(std::size_t i, int port, const std::string& more) {
     tempods_[i] = std::make_unique<Child>(
         words_of(fmt::format("--config /dev/null --name host{0} --profile fast --port {1} --clock "
@@ -138,7 +138,7 @@ class LockHosts {
     tempods_[i]->wait();
     tempods_[i].reset();
   }
-  // Parent and worker, without a word.
+  // Kills parent and worker with SIGKILL.
   void kill_tempod(std::size_t i) {
     const pid_t worker = worker_of(i);
     kill(tempods_[i]->id(), SIGKILL);
@@ -152,7 +152,7 @@ class LockHosts {
 
  private:
   std::string directory_;
-  std::vector<std::unique_ptr<Child>> tempods_;  // null: it does not run
+  std::vector<std::unique_ptr<Child>> tempods_;  // null: not running
 };
 
 }  // namespace tempo

@@ -1,4 +1,4 @@
-// A machine that has slept begins anew: its worker, its mastership, its clock.
+// A suspended machine rejoins as a new member.
 #include "program.h"
 
 namespace tempo {
@@ -32,23 +32,23 @@ class TwoDaemons : public ::testing::Test {
       (std::filesystem::temp_directory_path() / fmt::format("tempo-sleep-{}", getpid())).string();
 };
 
-// The master sleeps for five seconds: the other one hears of it from its parent and takes over, and
-// who was master comes back as a newcomer.
-TEST_F(TwoDaemons, WhoHasSleptComesBackAsANewcomer) {
+// The master is suspended for five seconds: its parent process announces it, the other machine
+// takes over, and the former master rejoins as a new member.
+TEST_F(TwoDaemons, ASuspendedMasterRejoinsAsANewMember) {
   Child bow(
       daemon("bow", 1, fmt::format("LD_PRELOAD={} TEMPO_SLEPT={}", TEMPO_SLEEPY_KERNEL, slept())),
       "/usr/bin/env");
-  const auto said = [](const Child& child, std::string_view what) {
+  const auto logged = [](const Child& child, std::string_view what) {
     return child.err().find(what) != std::string::npos;
   };
-  ASSERT_TRUE(bow.read_until([&] { return said(bow, "became-master"); })) << bow.err();
+  ASSERT_TRUE(bow.read_until([&] { return logged(bow, "became-master"); })) << bow.err();
   Child stern(daemon("stern", 2, "UNUSED="), "/usr/bin/env");
-  ASSERT_TRUE(stern.read_until([&] { return said(stern, "-> follower"); })) << stern.err();
+  ASSERT_TRUE(stern.read_until([&] { return logged(stern, "-> follower"); })) << stern.err();
   ASSERT_THAT(stern.err(), Not(HasSubstr("became-master")));
 
   std::ofstream(slept()) << "12345";
-  ASSERT_TRUE(stern.read_until([&] { return said(stern, "became-master"); })) << stern.err();
-  ASSERT_TRUE(bow.read_until([&] { return said(bow, "-> follower"); })) << bow.err();
+  ASSERT_TRUE(stern.read_until([&] { return logged(stern, "became-master"); })) << stern.err();
+  ASSERT_TRUE(bow.read_until([&] { return logged(bow, "-> follower"); })) << bow.err();
   EXPECT_THAT(bow.err(), HasSubstr("slept: suspended for 5s; rejoining as a new member"));
   EXPECT_THAT(bow.err(), HasSubstr("machine was suspended; starting a new worker"));
   EXPECT_THAT(bow.err(), Not(HasSubstr("error")));

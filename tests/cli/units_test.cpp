@@ -1,4 +1,4 @@
-// The units of systemd, as systemd itself reads them.
+// The units of the package, checked by systemd itself.
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -18,8 +18,8 @@ std::string replaced(std::string text, std::string_view what, std::string_view w
   return at == std::string::npos ? text : text.replace(at, what.size(), with);
 }
 
-// The user and the group that tempod's worker becomes.
-TEST(Units, HaveTheUserTheyNeed) {
+// The user and the group of tempod's worker.
+TEST(Units, CreateTheUser) {
   constexpr const char* kSysusers = "/usr/bin/systemd-sysusers";
   if (access(kSysusers, X_OK) != 0) GTEST_SKIP() << "needs systemd-sysusers";
   const std::filesystem::path root =
@@ -41,7 +41,7 @@ TEST(Units, HaveTheUserTheyNeed) {
   std::filesystem::remove_all(root);
 }
 
-TEST(Units, AreUnderstood) {
+TEST(Units, AreValid) {
   if (access(kAnalyze, X_OK) != 0) GTEST_SKIP() << "needs systemd-analyze";
   const std::filesystem::path directory =
       std::filesystem::temp_directory_path() / fmt::format("tempo_units_test_{}", getpid());
@@ -50,7 +50,7 @@ TEST(Units, AreUnderstood) {
   for (const std::string name : {"tempod.service", "tempo-wait-sync.service"}) {
     std::ostringstream text;
     text << std::ifstream(std::string(TEMPO_PACKAGING) + '/' + name).rdbuf();
-    // The programs are where they are built.
+    // The units name the installed programs; the test has the built ones.
     std::ofstream(directory / name)
         << (name == "tempod.service" ? replaced(text.str(), "/usr/sbin/tempod", TEMPO_TEMPOD)
                                      : replaced(text.str(), "/usr/bin/tempo", TEMPO_BINARY));
@@ -62,7 +62,7 @@ TEST(Units, AreUnderstood) {
   const Ended ended = Child(words, kAnalyze).wait();
   std::filesystem::remove_all(directory);
   EXPECT_EQ(ended.status, 0) << ended.out << ended.err;
-  // A key that is misspelt is only mentioned.
+  // systemd-analyze only warns about a misspelt key.
   EXPECT_EQ(count(ended.out + ended.err, "tempo"), 0U) << ended.out << ended.err;
 }
 

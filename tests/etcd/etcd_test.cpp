@@ -88,7 +88,7 @@ class Site : public LockHosts {
 
   bool ready() const {
     for (std::size_t i = 0; i < kHosts; ++i)
-      if (!promise(i).starts_with("locks are kept in etcd at " + endpoint())) return false;
+      if (!lock_state(i).starts_with("locks are kept in etcd at " + endpoint())) return false;
     return true;
   }
   std::string endpoint() const { return fmt::format("http://127.0.0.1:{}", port_); }
@@ -123,7 +123,7 @@ class EtcdLock : public testing::Test {
   static void TearDownTestSuite() { site.reset(); }
   void SetUp() override {
     if (site == nullptr) GTEST_SKIP() << "etcd is missing (Debian's etcd-server)";
-    ASSERT_TRUE(wait_for(60s, [] { return site->ready(); })) << site->promise(0);
+    ASSERT_TRUE(wait_for(60s, [] { return site->ready(); })) << site->lock_state(0);
   }
 
   static std::string stamping(const std::string& file) { return site->stamping(file); }
@@ -296,7 +296,7 @@ TEST_F(EtcdLock, RefusesWithoutEtcdAndTokensRiseAcrossItsRestart) {
   };
   const std::uint64_t before = token(0);
   site->stop_etcd();
-  ASSERT_TRUE(wait_for(60s, [] { return site->promise(1).starts_with("no locks: "); }));
+  ASSERT_TRUE(wait_for(60s, [] { return site->lock_state(1).starts_with("no locks: "); }));
   const Ended refused = Child(site->lock(1, "again -- true")).wait();
   EXPECT_EQ(refused.status, 103);
   EXPECT_THAT(refused.err, HasSubstr("etcd cannot be reached at " + site->endpoint()));
