@@ -91,6 +91,13 @@ TEST(Mistakes, NameTheTableOfAKey) {
               ElementsAre(HasSubstr("port must be a whole number from 1 to 65535, not a table")));
 }
 
+TEST(Mistakes, NameTheNewNameOfARenamedKey) {
+  EXPECT_THAT(bad("lead-priority = 3\n"),
+              ElementsAre("tempo.toml:1:1: lead-priority was renamed to 'priority'"));
+  EXPECT_THAT(refused({"lead-priority=3"}),
+              ElementsAre("--lead-priority: lead-priority was renamed to 'priority'"));
+}
+
 TEST(Mistakes, SuggestOnlyCloseKeys) {
   EXPECT_THAT(bad("zzzzzzzz = 1\n"),
               ElementsAre("tempo.toml:1:1: unknown key 'zzzzzzzz'; tempo.toml(5) lists all keys"));
@@ -99,8 +106,8 @@ TEST(Mistakes, SuggestOnlyCloseKeys) {
 TEST(Mistakes, OfRange) {
   for (const char* line : {"port = 0",
                            "port = 65536",
-                           "lead-priority = 10",
-                           "lead-priority = -1",
+                           "priority = 10",
+                           "priority = -1",
                            "step-limit-ms = 0",
                            "step-limit-ms = nan",
                            "bound-alarm-us = -1",

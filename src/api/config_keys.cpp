@@ -1,6 +1,7 @@
 #include "api/config_keys.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -114,13 +115,13 @@ const std::vector<Key>& keys() {  // NOLINT(readability-function-size): one tabl
                put_flag<&Settings::trusted>),
       flag_key("may-lead", "true", "Whether this machine may become master",
                put_flag<&Settings::may_lead>),
-      {{"lead-priority", "a whole number from 0 to 9", "9",
+      {{"priority", "a whole number from 0 to 9", "9",
         "Machines with a higher priority are preferred as master"},
        Kind::whole,
        0,
        9,
        [](Settings& settings, const Value& value) {
-         settings.lead_priority = static_cast<std::uint8_t>(std::get<std::int64_t>(value));
+         settings.priority = static_cast<std::uint8_t>(std::get<std::int64_t>(value));
        },
        nullptr},
       text_key(
@@ -391,6 +392,15 @@ const Key* find_key(std::string_view name) {
 
 std::vector<std::string_view> table_names() {
   return {"timers", "locks", "groups", "software-clock"};
+}
+
+std::string_view renamed_key(std::string_view name) {
+  struct Renamed {
+    std::string_view old_name, new_name;
+  };
+  static constexpr std::array kRenamed{Renamed{"lead-priority", "priority"}};
+  const auto* const found = std::ranges::find(kRenamed, name, &Renamed::old_name);
+  return found == kRenamed.end() ? std::string_view{} : found->new_name;
 }
 
 std::string closest_key(std::string_view name) {

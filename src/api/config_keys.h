@@ -30,6 +30,8 @@ struct Key {
 const Key* find_key(std::string_view name);
 // The known key or table that is closest to an unknown name; empty: none is close.
 std::string closest_key(std::string_view name);
+// The new name of a key that was renamed; empty: no key had this name.
+std::string_view renamed_key(std::string_view name);
 std::vector<std::string_view> table_names();  // names of all tables
 
 // Checks and stores the value; returns an error message if it is not valid. A whole number is also

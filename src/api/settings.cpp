@@ -48,6 +48,8 @@ Result<Value> value_of(const TomlNode& node) {
 }
 
 std::string unknown_key(const std::string& key) {
+  if (const std::string_view renamed = renamed_key(key); !renamed.empty())
+    return fmt::format("{} was renamed to '{}'", key, renamed);
   const std::string closest = closest_key(key);
   if (closest.empty()) return fmt::format("unknown key '{}'; tempo.toml(5) lists all keys", key);
   return fmt::format("unknown key '{}'; did you mean '{}'?", key, closest);
@@ -57,7 +59,7 @@ std::string unknown_key(const std::string& key) {
 std::string unknown_key_in_file(const std::string& key) {
   const std::string closest = closest_key(key);
   const std::size_t dot = closest.find('.');
-  if (dot != std::string::npos && key.find('.') == std::string::npos)
+  if (renamed_key(key).empty() && dot != std::string::npos && key.find('.') == std::string::npos)
     return fmt::format("unknown key '{}' outside a table; did you mean '{}' in [{}]?", key,
                        closest.substr(dot + 1), closest.substr(0, dot));
   return unknown_key(key);

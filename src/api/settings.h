@@ -48,7 +48,7 @@ struct Settings {
   bool key_file_given = false;              // key-file was set: the file must exist
   bool trusted = false;                     // trusted: the kernel clock has UTC
   bool may_lead = true;                     // may-lead
-  std::uint8_t lead_priority = 9;           // lead-priority: 0 to 9; higher is preferred
+  std::uint8_t priority = 9;                // priority: 0 to 9; higher is preferred
   ClockKind clock = ClockKind::system;      // clock
   SoftwareClock software{};                 // [software-clock]
   Nanos step_limit = 500ms;                 // step-limit-ms

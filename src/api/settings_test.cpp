@@ -55,7 +55,7 @@ const std::map<std::string, std::string>& samples() {
       {"key-file", "\"/tmp/key\""},
       {"trusted", "false"},
       {"may-lead", "false"},
-      {"lead-priority", "3"},
+      {"priority", "3"},
       {"clock", "\"software\""},
       {"step-limit-ms", "250.5"},
       {"bound-alarm-us", "750"},
@@ -127,7 +127,7 @@ TEST(Settings, ReadEveryKeyOfAFile) {
     hardware-stamps = false
     key-file = "/tmp/key"
     may-lead = false
-    lead-priority = 3
+    priority = 3
     clock = "software"
     step-limit-ms = 250.5
     bound-alarm-us = 750
@@ -170,7 +170,7 @@ TEST(Settings, ReadEveryKeyOfAFile) {
   EXPECT_EQ(settings.key_file, "/tmp/key");
   EXPECT_TRUE(settings.key_file_given);
   EXPECT_FALSE(settings.may_lead);
-  EXPECT_EQ(settings.lead_priority, 3);
+  EXPECT_EQ(settings.priority, 3);
   EXPECT_EQ(settings.clock, ClockKind::software);
   EXPECT_EQ(settings.step_limit, 250500us);
   EXPECT_EQ(settings.bound_alarm, 750us);
@@ -296,11 +296,10 @@ TEST(Loading, LetsTheCommandLineOverrideTheFile) {
 
 TEST(Loading, ReportsMistakesOfTheFileFirst) {
   const TemporaryFile file("port = 0\nnmae = \"a\"\n");
-  EXPECT_THAT(
-      mistakes_in(load_settings(file.path(), true, {"lead-priority=12"})),
-      ElementsAre(file.path() + ":1:8: port must be a whole number from 1 to 65535, not 0",
-                  file.path() + ":2:1: unknown key 'nmae'; did you mean 'name'?",
-                  "--lead-priority: lead-priority must be a whole number from 0 to 9, not 12"));
+  EXPECT_THAT(mistakes_in(load_settings(file.path(), true, {"priority=12"})),
+              ElementsAre(file.path() + ":1:8: port must be a whole number from 1 to 65535, not 0",
+                          file.path() + ":2:1: unknown key 'nmae'; did you mean 'name'?",
+                          "--priority: priority must be a whole number from 0 to 9, not 12"));
 }
 
 // The command line overrides an invalid value of the file.

@@ -72,7 +72,7 @@ constexpr std::array kRows{
         }},
     Row{"may-lead", same<&Settings::may_lead>, take<&Settings::may_lead>,
         [](const Settings& settings) { return fmt::format("{}", settings.may_lead); }},
-    Row{"lead-priority", same<&Settings::lead_priority>},
+    Row{"priority", same<&Settings::priority>},
     Row{"clock", same<&Settings::clock>},
     Row{"trusted", same<&Settings::trusted>},
     Row{"step-limit-ms", same<&Settings::step_limit>, take<&Settings::step_limit>,

@@ -29,12 +29,6 @@ node::SyncRules sync_rules(const config::Settings& settings) {
       .interval = settings.timing.adjtime, .step_limit = settings.step_limit, .follow_ups = true};
 }
 
-// may_lead is a command to the node, because it can change.
-election::Reluctance reluctance_of(const config::Settings& settings) {
-  return election::Reluctance{static_cast<std::uint8_t>(
-      std::to_underlying(election::kMaxReluctant) - settings.lead_priority)};
-}
-
 // Signed duration, e.g. "-200.1ms".
 std::string signed_text(Nanos by) {
   return (by < Nanos{0} ? "-" : "+") + span_text(std::chrono::abs(by));
@@ -67,7 +61,8 @@ Worker::Worker(const DaemonIdentity& identity, Instruments instruments, const Pa
       codec_(make_codec(identity)),
       node_({.self = codec_.self(),
              .incarnation = identity.incarnation,
-             .reluctance = reluctance_of(identity.settings)},
+             // The setting may-lead follows as a command, because a reload can change it.
+             .priority = election::Priority{identity.settings.priority}},
             0, rules_,
             {.now = oscillator_->now(), .shows = clock_->read(), .rate = identity.state.rate},
             sync_rules_),

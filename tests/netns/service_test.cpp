@@ -101,14 +101,14 @@ TEST_F(Netns, ReloadsSettings) {
   // A second key, readable only by root, and a master that may no longer lead.
   std::ofstream(site.directory() + "/key", std::ios::app)
       << "tempo-key-1 " << std::string(63, 'c') << "d\n";
-  configure(first, "may-lead = false\nlead-priority = 3\n");
+  configure(first, "may-lead = false\npriority = 3\n");
   for (std::size_t i = 0; i < 2; ++i) site.host(i).reload();
   ASSERT_TRUE(site.wait(10s, [&] {
     const int master = site.master();
     return master >= 0 && master != static_cast<int>(first);
   })) << logs(site);
   EXPECT_THAT(site.host(first).log(), HasSubstr("reloaded: 2 keys; changed: may-lead"));
-  EXPECT_THAT(site.host(first).log(), HasSubstr("reload: needs a restart: lead-priority"));
+  EXPECT_THAT(site.host(first).log(), HasSubstr("reload: needs a restart: priority"));
   for (std::size_t i = 0; i < 2; ++i) {
     const auto status = site.host(i).status();
     ASSERT_TRUE(status);

@@ -113,8 +113,8 @@ void MasterElection::on_timer(Turn<MasterElection>& turn, TimerId id) {
       break;
     case Timer::no_master:
       // One that never leads asks again, for as long as nobody leads.
-      happen(step, overdue || reluctance_ == kNeverLeads ? Event::no_master_overdue
-                                                         : Event::no_master_timeout);
+      happen(step, overdue || priority_ == kIneligible ? Event::no_master_overdue
+                                                       : Event::no_master_timeout);
       break;
     case Timer::sync:
       happen(step, Event::sync_timeout);
@@ -123,9 +123,8 @@ void MasterElection::on_timer(Turn<MasterElection>& turn, TimerId id) {
       happen(step, Event::loop_timeout);
       break;
     case Timer::election:
-      happen(step, state_ == State::slave && reluctance_ == kNeverLeads
-                       ? Event::election_timeout_idle
-                       : Event::election_timeout);
+      happen(step, state_ == State::slave && priority_ == kIneligible ? Event::election_timeout_idle
+                                                                      : Event::election_timeout);
       break;
     case Timer::candidate:
       happen(step, overdue ? Event::candidate_overdue : Event::candidate_timeout);
@@ -156,21 +155,21 @@ void MasterElection::command(Turn<MasterElection>& turn, Command command) {
   Step step{turn};
   switch (command) {
     case Command::stand:
-      if (reluctance_ != kNeverLeads) happen(step, Event::stand);
+      if (priority_ != kIneligible) happen(step, Event::stand);
       break;
     case Command::resign:
       happen(step, Event::resign);
       break;
     case Command::claim:
-      if (reluctance_ != kNeverLeads) happen(step, Event::claim);
+      if (priority_ != kIneligible) happen(step, Event::claim);
       break;
     case Command::stay_out:
-      reluctance_ = kNeverLeads;
+      priority_ = kIneligible;
       if (state_ == State::candidate) happen(step, Event::candidate_overdue);
       happen(step, Event::resign);
       break;
     case Command::come_back:
-      reluctance_ = willing_;
+      priority_ = configured_priority_;
       break;
     case Command::stop:
       happen(step, Event::stop);
@@ -404,9 +403,9 @@ void MasterElection::on_ack(const Step& step) {
   if (done != nullptr && list_.contains(step.from)) note_answering(step);
 }
 
-// An heir is glad to lead.
+// Only a peer of the highest priority may become heir.
 void MasterElection::note_answering(const Step& step) {
-  if (step.message->reluctance == kGlad)
+  if (step.message->priority == kMaxPriority)
     answering_.insert(step.from);
   else
     answering_.erase(step.from);
@@ -437,9 +436,7 @@ void MasterElection::follow(Step& step, const Epoch& epoch) {
 }
 
 // For how long this node lets others go first.
-Nanos MasterElection::deference() const {
-  return reluctance_ == kNeverLeads ? Nanos{0} : std::to_underlying(reluctance_) * election_width();
-}
+Nanos MasterElection::deference() const { return steps_below_max(priority_) * election_width(); }
 
 void MasterElection::draw_election_span(Step& step) {
   election_span_ =
@@ -455,8 +452,7 @@ void MasterElection::start_timer(Step& step, Timer timer) {
       span = t.startup;
       break;
     case Timer::no_master:
-      span = t.no_master + (reluctance_ == kNeverLeads ? 0 : std::to_underlying(reluctance_)) *
-                               (t.startup + t.no_master);
+      span = t.no_master + steps_below_max(priority_) * (t.startup + t.no_master);
       break;
     case Timer::sync:
       span = t.adjtime;
@@ -497,7 +493,7 @@ void MasterElection::slaveup(Step& step, bool was_master) {
 
 Message MasterElection::make(Kind kind) {
   Message message{.kind = kind,
-                  .reluctance = reluctance_,
+                  .priority = priority_,
                   .incarnation = incarnation_,
                   .sequence = courier_.next_sequence()};
   if (masters_message(kind) || kind == Kind::accept || kind == Kind::refuse || kind == Kind::stale)

@@ -34,7 +34,7 @@ class MasterElection {
   struct Identity {
     NodeId self{};
     Incarnation incarnation{};  // drawn by whoever starts this life, told to no other
-    Reluctance reluctance = kGlad;
+    Priority priority = kMaxPriority;
   };
 
   // The rules are shared by many machines and must outlive them; they must have no faults.
@@ -42,8 +42,8 @@ class MasterElection {
       : self_(identity.self),
         incarnation_(identity.incarnation),
         rules_(&rules),
-        reluctance_(identity.reluctance),
-        willing_(identity.reluctance) {}
+        priority_(identity.priority),
+        configured_priority_(identity.priority) {}
 
   void start(Turn<MasterElection>& turn);
   void receive(Turn<MasterElection>& turn, NodeId from, const Message& message);
@@ -65,14 +65,14 @@ class MasterElection {
   const NodeSet& list() const { return list_; }
   std::uint32_t backoff() const { return backoff_; }
   NodeId heir() const { return heir_; }
-  Reluctance reluctance() const { return reluctance_; }
+  Priority priority() const { return priority_; }
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
     visit("self", self.self_);
     visit("incarnation", self.incarnation_);
-    visit("reluctance", self.reluctance_);
-    visit("willing", self.willing_);
+    visit("priority", self.priority_);
+    visit("willing", self.configured_priority_);
     visit("state", self.state_);
     visit("followed", self.followed_);
     field::round(visit, "seen", self.seen_);
@@ -157,8 +157,8 @@ class MasterElection {
   NodeId self_;
   Incarnation incarnation_;
   const Rules* rules_;
-  Reluctance reluctance_;  // kNeverLeads while it stays out
-  Reluctance willing_;     // when it comes back
+  Priority priority_;             // kIneligible from stay_out to come_back
+  Priority configured_priority_;  // restored by come_back
   State state_ = State::startup;
   bool set_ = false;    // the clock was corrected since the start
   bool rival_ = false;  // startup: somebody younger asks, or somebody stands
@@ -179,7 +179,7 @@ class MasterElection {
 
   // At their defaults but where one calls or collects: startup, candidate, master, conflict.
   NodeSet list_;                    // filled by candidates and masters
-  NodeSet answering_;               // of list_: spoke last time it was asked, and is glad to lead
+  NodeSet answering_;               // of list_: answered last time; of the highest priority
   Sequence call_ = kNoSequence;     // the last Masterreq or Election
   std::uint32_t repeats_left_ = 0;  // of that call
   Instant candidacy_ends_{};        // candidate: at the latest; accept/2 after the Election

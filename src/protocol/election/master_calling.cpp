@@ -28,7 +28,7 @@ void MasterElection::stand(Step& step) {
 Message MasterElection::call_message(const Step& step) const {
   const bool starting = state_ == State::startup;
   Message call{.kind = starting ? Kind::masterreq : Kind::election,
-               .reluctance = reluctance_,
+               .priority = priority_,
                .incarnation = incarnation_,
                .sequence = call_};
   if (starting) {

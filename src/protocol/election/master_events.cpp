@@ -14,8 +14,8 @@ std::optional<Event> MasterElection::event_of(Step& step) {
       // A master that restarts has lost its mastership: the same as a hint that it is gone.
       if (state_ == State::slave && step.from == followed_.node &&
           message.incarnation != followed_.incarnation)
-        return heir_ == self_ && reluctance_ != kNeverLeads ? Event::masterdown_heir
-                                                            : Event::masterdown;
+        return heir_ == self_ && priority_ != kIneligible ? Event::masterdown_heir
+                                                          : Event::masterdown;
       if (state_ == State::slave && mutated(Mutation::masterreq_postpones))
         start_timer(step, Timer::election);
       const Nanos own_age = timing().startup - (timers_.at(Timer::startup) - step.now());
@@ -44,7 +44,7 @@ std::optional<Event> MasterElection::event_of(Step& step) {
           message.subject_incarnation != followed_.incarnation ||
           mutated(Mutation::hint_not_trusted))
         return std::nullopt;
-      return heir_ == self_ && reluctance_ != kNeverLeads && !mutated(Mutation::heir_waits)
+      return heir_ == self_ && priority_ != kIneligible && !mutated(Mutation::heir_waits)
                  ? Event::masterdown_heir
                  : Event::masterdown;
     case Kind::masterack:

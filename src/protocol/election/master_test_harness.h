@@ -67,9 +67,9 @@ inline Peer master_of(std::uint32_t round, std::uint32_t id) {
 class Harness {
  public:
   explicit Harness(std::string_view profile_name = "lan", std::uint32_t repeats = 0,
-                   Variant variant = {}, Reluctance reluctance = kGlad)
+                   Variant variant = {}, Priority priority = kMaxPriority)
       : rules_{*profile(profile_name), repeats, variant},
-        machine_({kSelf, kLife, reluctance}, rules_) {}
+        machine_({kSelf, kLife, priority}, rules_) {}
   Harness(const Harness&) = delete;
   Harness& operator=(const Harness&) = delete;
   ~Harness() = default;

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <utility>
 
 #include "base/ids.h"
 #include "base/units.h"
@@ -65,21 +66,27 @@ constexpr bool answer(Kind kind) {
   return kind == Kind::accept || kind == Kind::refuse || kind == Kind::quit;
 }
 
-// How unwilling a node is to lead. Each step lets others go first by one more width of the election
-// timer; who is above 0 is named heir by nobody.
-enum class Reluctance : std::uint8_t {};
-inline constexpr Reluctance kGlad{0};
-inline constexpr Reluctance kMaxReluctant{9};
-inline constexpr Reluctance kNeverLeads{255};
+// Preference for becoming master, 0 to kMaxPriority; a higher one leads first. Each step below
+// kMaxPriority delays a candidacy by one more width of the election timer. A master names only
+// nodes of kMaxPriority as heir. A node with kIneligible never leads; it has no place on the scale.
+enum class Priority : std::uint8_t {};
+inline constexpr Priority kMaxPriority{9};  // the default
+inline constexpr Priority kIneligible{255};
+
+// Steps below kMaxPriority; kIneligible: 0, because its timers delay no candidacy.
+constexpr int steps_below_max(Priority priority) {
+  return priority == kIneligible ? 0
+                                 : std::to_underlying(kMaxPriority) - std::to_underlying(priority);
+}
 
 // Flat and small: what a kind does not use stays at its default.
 struct Message {
   Kind kind = Kind::ack;
-  bool not_set = false;             // slaveup: my clock has not been set since I started
-  bool was_master = false;          // slaveup: I was master until now
-  Reluctance reluctance = kGlad;    // of the sender
-  Incarnation incarnation{};        // of the sender
-  Sequence sequence = kNoSequence;  // of the sender
+  bool not_set = false;              // slaveup: my clock has not been set since I started
+  bool was_master = false;           // slaveup: I was master until now
+  Priority priority = kMaxPriority;  // of the sender
+  Incarnation incarnation{};         // of the sender
+  Sequence sequence = kNoSequence;   // of the sender
   Sequence answers =
       kNoSequence;           // accept, refuse, quit, ack: the message answered; quit 0: to a master
   Epoch epoch{};             // the sender's mastership, or the one it follows
@@ -93,7 +100,7 @@ struct Message {
     visit("kind", self.kind);
     visit("not_set", self.not_set);
     visit("was_master", self.was_master);
-    visit("reluctance", self.reluctance);
+    visit("priority", self.priority);
     visit("incarnation", self.incarnation);
     // What no receiver looks at is not part of what a message says.
     if (call(self.kind)) field::call(visit, "sequence", self.sequence);

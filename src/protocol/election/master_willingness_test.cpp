@@ -1,4 +1,4 @@
-// Who leads gladly, reluctantly or never; resigning, claiming, staying out.
+// Priorities and nodes that never lead; the commands resign, claim, stay_out and come_back.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -90,8 +90,8 @@ TEST(Claim, MakesAMasterOfASlaveOnly) {
   }
 }
 
-TEST(NeverLeads, AsksAgainInsteadOfRuling) {
-  Harness harness("lan", 0, {}, kNeverLeads);
+TEST(Ineligible, AsksAgainInsteadOfRuling) {
+  Harness harness("lan", 0, {}, kIneligible);
   harness.start();
   harness.run_out(Timer::startup);
   EXPECT_EQ(harness.state(), State::no_master);
@@ -99,8 +99,8 @@ TEST(NeverLeads, AsksAgainInsteadOfRuling) {
   EXPECT_EQ(harness.state(), State::startup);
 }
 
-TEST(NeverLeads, IsPatientForEver) {
-  Harness harness("lan", 0, {}, kNeverLeads);
+TEST(Ineligible, NeverCallsAnElection) {
+  Harness harness("lan", 0, {}, kIneligible);
   bring_to(harness, State::slave);
   EXPECT_THAT(harness.run_out(Timer::election), IsEmpty());
   EXPECT_EQ(harness.state(), State::slave);
@@ -110,8 +110,8 @@ TEST(NeverLeads, IsPatientForEver) {
   EXPECT_EQ(harness.state(), State::slave);
 }
 
-TEST(NeverLeads, DoesNotStandThoughNamedHeir) {
-  Harness harness("lan", 0, {}, kNeverLeads);
+TEST(Ineligible, DoesNotStandWhenNamedHeir) {
+  Harness harness("lan", 0, {}, kIneligible);
   bring_to(harness, State::slave);
   Peer master = old_master();
   Message heir;
@@ -129,11 +129,11 @@ TEST(StayOut, AMasterResignsAndComesBackWillingOnlyWhenTold) {
   Harness harness;
   bring_to(harness, State::master);
   EXPECT_THAT(harness.command(Command::stay_out), ElementsAre("masterdown to all"));
-  EXPECT_EQ(harness.machine().reluctance(), kNeverLeads);
+  EXPECT_EQ(harness.machine().priority(), kIneligible);
   harness.run_out(Timer::election);
   EXPECT_EQ(harness.state(), State::slave);
   harness.command(Command::come_back);
-  EXPECT_EQ(harness.machine().reluctance(), kGlad);
+  EXPECT_EQ(harness.machine().priority(), kMaxPriority);
   harness.run_out(Timer::election);
   EXPECT_EQ(harness.state(), State::candidate);
 }
@@ -145,43 +145,43 @@ TEST(StayOut, ACandidateWithdraws) {
   EXPECT_EQ(harness.state(), State::slave);
 }
 
-TEST(Reluctance, LetsOthersGoFirst) {
-  Harness glad;
-  Harness reluctant("lan", 0, {}, Reluctance{2});
-  for (Harness* harness : {&glad, &reluctant}) bring_to(*harness, State::slave);
-  const Nanos width = glad.timing().election_max - glad.timing().election_min;
-  EXPECT_EQ(reluctant.left(Timer::election), glad.left(Timer::election) + 2 * width);
+TEST(Priority, DelaysTheCandidacyOfALowerOne) {
+  Harness highest;
+  Harness lower("lan", 0, {}, Priority{7});
+  for (Harness* harness : {&highest, &lower}) bring_to(*harness, State::slave);
+  const Nanos width = highest.timing().election_max - highest.timing().election_min;
+  EXPECT_EQ(lower.left(Timer::election), highest.left(Timer::election) + 2 * width);
 
-  Harness starts("lan", 0, {}, Reluctance{2});
+  Harness starts("lan", 0, {}, Priority{7});
   bring_to(starts, State::no_master);
   EXPECT_EQ(starts.left(Timer::no_master),
             starts.timing().no_master + 2 * (starts.timing().startup + starts.timing().no_master));
 }
 
-TEST(Reluctance, TheHeirIsGladToLead) {
+TEST(Priority, HeirHasTheHighest) {
   Harness harness;
   bring_to(harness, State::master);
-  Peer glad = peer(3);
-  Peer reluctant = peer(7);
+  Peer highest = peer(3);
+  Peer lower = peer(7);
   Message with;
-  with.reluctance = Reluctance{1};
-  harness.receive(glad, Kind::slaveup);
-  harness.receive(reluctant, Kind::slaveup, with);
+  with.priority = Priority{8};
+  harness.receive(highest, Kind::slaveup);
+  harness.receive(lower, Kind::slaveup, with);
   harness.run_out(Timer::loop);
-  EXPECT_EQ(harness.sent(Kind::loop).subject, glad.id);
-  // It has changed its mind.
-  harness.receive(reluctant, Kind::slaveup);
+  EXPECT_EQ(harness.sent(Kind::loop).subject, highest.id);
+  // Its next message announces the highest priority.
+  harness.receive(lower, Kind::slaveup);
   harness.run_out(Timer::loop);
-  EXPECT_EQ(harness.sent(Kind::loop).subject, reluctant.id);
+  EXPECT_EQ(harness.sent(Kind::loop).subject, lower.id);
 }
 
-TEST(Reluctance, IsInEveryMessage) {
-  Harness harness("lan", 0, {}, Reluctance{3});
+TEST(Priority, IsInEveryMessage) {
+  Harness harness("lan", 0, {}, Priority{6});
   harness.start();
-  EXPECT_EQ(harness.sent(Kind::masterreq).reluctance, Reluctance{3});
+  EXPECT_EQ(harness.sent(Kind::masterreq).priority, Priority{6});
   Peer master = master_of(10, 9);
   harness.receive(master, Kind::masterup);
-  EXPECT_EQ(harness.sent(Kind::slaveup).reluctance, Reluctance{3});
+  EXPECT_EQ(harness.sent(Kind::slaveup).priority, Priority{6});
 }
 
 }  // namespace

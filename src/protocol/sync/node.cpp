@@ -21,7 +21,7 @@ Node::Node(const Identity& identity, std::uint8_t networks, const election::Rule
   CHECK(networks <= kMaxNetworks);
   for (std::uint8_t i = 0; i < networks; ++i)
     slots_[i].emplace(
-        Slot{.election = {{identity.self, identity.incarnation, identity.reluctance}, rules}});
+        Slot{.election = {{identity.self, identity.incarnation, identity.priority}, rules}});
 }
 
 void Node::start(Turn<Node>& turn) {
@@ -61,8 +61,8 @@ void Node::command(Turn<Node>& turn, const Command& command) {
   switch (command.what) {
     case Command::What::join:
       if (command.network >= kMaxNetworks || slots_[command.network]) return;
-      slots_[command.network].emplace(Slot{
-          .election = {{identity_.self, identity_.incarnation, identity_.reluctance}, *rules_}});
+      slots_[command.network].emplace(
+          Slot{.election = {{identity_.self, identity_.incarnation, identity_.priority}, *rules_}});
       step_election(turn, command.network,
                     [](auto& machine, auto& inner) { machine.start(inner); });
       break;

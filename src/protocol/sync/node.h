@@ -87,7 +87,7 @@ class Node {
   struct Identity {
     NodeId self;
     Incarnation incarnation;
-    election::Reluctance reluctance = election::kGlad;
+    election::Priority priority = election::kMaxPriority;
   };
 
   // The rules are shared and must outlive the node. It takes part in networks 0 to `networks` - 1.

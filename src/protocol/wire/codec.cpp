@@ -29,6 +29,20 @@ SyncBody::Kind wire_kind(SyncMessage::Kind kind) {
   std::unreachable();
 }
 
+// The wire carries 9 - priority, and 255 for a node that never leads. A byte from 10 to 254 means
+// no priority of this revision: its sender is taken for one that never leads, so nobody names it
+// heir.
+constexpr std::uint8_t kIneligibleByte = 255;
+std::uint8_t reluctance_of(election::Priority priority) {
+  if (priority == election::kIneligible) return kIneligibleByte;
+  return static_cast<std::uint8_t>(election::steps_below_max(priority));
+}
+election::Priority priority_of(std::uint8_t reluctance) {
+  constexpr std::uint8_t kMax = std::to_underlying(election::kMaxPriority);
+  if (reluctance > kMax) return election::kIneligible;
+  return election::Priority{static_cast<std::uint8_t>(kMax - reluctance)};
+}
+
 // Spans beyond this would overflow when added; nobody honest sends them.
 constexpr std::int64_t kMaxNanos = std::int64_t{1} << 61;
 bool sane(std::int64_t nanos) { return nanos > -kMaxNanos && nanos < kMaxNanos; }
@@ -172,7 +186,7 @@ Result<Node::Message, DropReason> Codec::translate(const wire::Datagram& datagra
     election::Message inner{.kind = static_cast<election::Kind>(body.kind),
                             .not_set = body.not_set,
                             .was_master = body.was_master,
-                            .reluctance = election::Reluctance{body.reluctance},
+                            .priority = priority_of(body.reluctance),
                             .incarnation = datagram.header.incarnation,
                             .sequence = Sequence{static_cast<std::uint32_t>(body.sequence)},
                             .answers = Sequence{static_cast<std::uint32_t>(body.answers)},
@@ -275,7 +289,7 @@ std::size_t Codec::encode(const Node::Message& message, std::span<std::byte, wir
     datagram.election = wire::ElectionBody{.kind = static_cast<std::uint8_t>(inner->kind),
                                            .not_set = inner->not_set,
                                            .was_master = inner->was_master,
-                                           .reluctance = std::to_underlying(inner->reluctance),
+                                           .reluctance = reluctance_of(inner->priority),
                                            .sequence = std::to_underlying(inner->sequence),
                                            .answers = std::to_underlying(inner->answers),
                                            .round = inner->epoch.round,

@@ -45,7 +45,7 @@ Node::Message loop_of(Codec& sender, std::uint32_t round = 3) {
   Node::Message message;
   message.path = {.root = sender.self(), .hops = 2};
   message.body = {election::Message{.kind = election::Kind::loop,
-                                    .reluctance = election::Reluctance{4},
+                                    .priority = election::Priority{5},
                                     .incarnation = Incarnation{10},
                                     .sequence = Sequence{17},
                                     .epoch = {round, sender.self(), Incarnation{10}},
@@ -70,7 +70,7 @@ TEST(Codec, AnElectionMessageArrivesAsItWasSent) {
   EXPECT_EQ(message.path, (Path{received->from, 2}));
   const election::Message& heard = *message.election();
   EXPECT_EQ(heard.kind, election::Kind::loop);
-  EXPECT_EQ(heard.reluctance, election::Reluctance{4});
+  EXPECT_EQ(heard.priority, election::Priority{5});
   EXPECT_EQ(heard.incarnation, Incarnation{10});
   EXPECT_EQ(heard.sequence, Sequence{17});
   EXPECT_EQ(heard.epoch, (Epoch{3, received->from, Incarnation{10}}));

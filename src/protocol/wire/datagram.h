@@ -59,7 +59,7 @@ struct ElectionBody {
   std::uint8_t kind = 0;
   bool not_set = false;
   bool was_master = false;
-  std::uint8_t reluctance = 0;  // 0: glad to lead; 255: never
+  std::uint8_t reluctance = 0;  // 9 - priority; 255: the sender never leads
   std::uint64_t sequence = 0;
   std::uint64_t answers = 0;
   std::uint64_t round = 0;  // of the epoch
