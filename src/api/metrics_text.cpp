@@ -114,7 +114,7 @@ void clock_metrics(std::string& out, const Snapshot& s) {
     Family(out, "tempo_latest_seconds").sample("", seconds_text(s.latest_ns));
   }
   Family(out, "tempo_rate_ppm").sample("", s.rate_ppm);
-  Family(out, "tempo_scale").sample("", s.scale);
+  Family(out, "tempo_scale").sample("", s.timescale_generation);
   Family(out, "tempo_exchanges_total").sample("", fmt::format("{}", s.exchanges));
   Family(out, "tempo_may_lead").sample("", s.may_lead ? 1 : 0);
   Family(out, "tempo_authenticated").sample("", s.authenticated ? 1 : 0);

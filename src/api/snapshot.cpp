@@ -76,7 +76,7 @@ void fields(View& view, const Visit& visit) {
   visit("latest_ns", view.latest_ns);
   visit("offset_us", view.offset_us);
   visit("rate_ppm", view.rate_ppm);
-  visit("scale", view.scale);
+  visit("timescale_generation", view.timescale_generation);
   visit("exchanges", view.exchanges);
   visit("reference", view.reference);
   visit("may_lead", view.may_lead);

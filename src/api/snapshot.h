@@ -82,7 +82,7 @@ struct Snapshot {
   std::int64_t latest_ns = 0;  // earliest and latest are equal extremes when unsynchronized
   double offset_us = 0;        // this clock minus network time, by the last estimate
   double rate_ppm = 0;         // of this clock over the raw clock
-  std::uint32_t scale = 0;     // number of the time scale
+  std::uint32_t timescale_generation = 0;  // number of times that network time was set by hand
   std::uint64_t exchanges = 0;
   std::string reference;  // name of the host that the clock follows; empty: none
   bool may_lead = true;

@@ -122,7 +122,7 @@ rc::Gen<Snapshot> some_snapshot() {
     draw(snapshot.latest_ns);
     snapshot.offset_us = *some_number();
     snapshot.rate_ppm = *some_number();
-    draw(snapshot.scale);
+    draw(snapshot.timescale_generation);
     draw(snapshot.exchanges);
     snapshot.reference = *some_text();
     draw(snapshot.may_lead);

@@ -248,7 +248,7 @@ void Worker::on_notice(const node::Node::Notice& notice) {
       } else if (notice.sync.what == node::SyncNotice::What::steered) {
         follow_clock(false);
         publish();
-      } else if (notice.sync.what == node::SyncNotice::What::shifted) {
+      } else if (notice.sync.what == node::SyncNotice::What::offset_set) {
         emit_event("time-set",
                    fmt::format("an operator set network time by {}", signed_text(notice.sync.by)));
       }

@@ -43,7 +43,7 @@ Result<void> Worker::set_time(Nanos by) {
   step([&](auto& turn) {
     node_.command(turn, {.what = node::Node::Command::What::sync,
                          .network = node::kNoNetwork,
-                         .sync = {.what = node::SyncCommand::What::shift, .by = by}});
+                         .sync = {.what = node::SyncCommand::What::set_offset, .by = by}});
   });
   return {};
 }

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint64_t kAhead = 1 << 20;  // distance from the last number of the master
 constexpr std::uint64_t kParentsNumbers = std::uint64_t{1} << 62;
-constexpr Nanos kShift = 1h;
+constexpr Nanos kOffset = 1h;
 
 election::Kind kind_of(Forger::What what) {
   switch (what) {
@@ -46,10 +46,10 @@ Bytes Forger::forge(What what, Seal seal) {
   ++made_;
   wire::Datagram datagram{.header = captured_.header, .name = captured_.name};
   datagram.header.number += kAhead + made_;
-  if (what == What::shift) {
-    datagram.sync = wire::SyncBody{.kind = wire::SyncBody::Kind::shift,
+  if (what == What::set_offset) {
+    datagram.sync = wire::SyncBody{.kind = wire::SyncBody::Kind::set_offset,
                                    .exchange = static_cast<std::uint32_t>(made_),
-                                   .offset_ns = kShift.count()};
+                                   .offset_ns = kOffset.count()};
   } else {
     datagram.election = captured_.election;
     datagram.time = captured_.time;

@@ -20,7 +20,7 @@ using Bytes = std::vector<std::byte>;
 
 class Forger {
  public:
-  enum class What : std::uint8_t { shift, quit, masterup, settime, adjtime, masterdown };
+  enum class What : std::uint8_t { set_offset, quit, masterup, settime, adjtime, masterdown };
   enum class Seal : std::uint8_t { none, foreign, wrong };
   static constexpr int kWhats = 6;
   static constexpr int kSeals = 3;

@@ -85,7 +85,7 @@ std::optional<std::int64_t> unix_time(std::string_view text) {
 
 }  // namespace
 
-Result<std::int64_t> parse_shift(const std::string& text) {
+Result<std::int64_t> parse_set_offset(const std::string& text) {
   const bool has_sign = text.starts_with('-') || text.starts_with('+');
   TRY(span, parse_span(has_sign ? text.substr(1) : text));
   return text.starts_with('-') ? -span.count() : span.count();
@@ -106,7 +106,7 @@ int set_time(const SetTimeArguments& arguments) {
                        "give --by, e.g. --by -250ms, or --to, e.g. --to \"2026-11-16 04:38:02\"");
   ipc::Request request = request_of(ipc::Verb::set_time);
   const bool by = !arguments.by.empty();
-  const auto value = by ? parse_shift(arguments.by) : parse_utc(arguments.to);
+  const auto value = by ? parse_set_offset(arguments.by) : parse_utc(arguments.to);
   if (!value)
     return print_error(kBadUsage, fmt::format("{}: {}", by ? "--by" : "--to", value.error()));
   (by ? request.by_ns : request.to_ns) = *value;

@@ -18,7 +18,7 @@ struct SetTimeArguments {
 int set_time(const SetTimeArguments& arguments);
 
 // Nanoseconds of "1.5s", "+250ms", "-2min".
-Result<std::int64_t> parse_shift(const std::string& text);
+Result<std::int64_t> parse_set_offset(const std::string& text);
 // UTC in nanoseconds since 1970 from "2026-11-16 04:38:02" (with 'T' or a blank, a fraction of up
 // to nine digits, a 'Z' at the end) or "@1700000000.5" (seconds since 1970).
 Result<std::int64_t> parse_utc(const std::string& text);

@@ -8,12 +8,12 @@
 namespace tempo::cli {
 namespace {
 
-TEST(Shifts, HaveASignOrNone) {
-  EXPECT_EQ(parse_shift("1.5s"), 1'500'000'000);
-  EXPECT_EQ(parse_shift("+250ms"), 250'000'000);
-  EXPECT_EQ(parse_shift("-2min"), -120'000'000'000);
-  EXPECT_EQ(parse_shift("0"), 0);
-  for (const char* text : {"", "-", "--1s", "soon"}) EXPECT_FALSE(parse_shift(text)) << text;
+TEST(SetOffset, HaveASignOrNone) {
+  EXPECT_EQ(parse_set_offset("1.5s"), 1'500'000'000);
+  EXPECT_EQ(parse_set_offset("+250ms"), 250'000'000);
+  EXPECT_EQ(parse_set_offset("-2min"), -120'000'000'000);
+  EXPECT_EQ(parse_set_offset("0"), 0);
+  for (const char* text : {"", "-", "--1s", "soon"}) EXPECT_FALSE(parse_set_offset(text)) << text;
 }
 
 TEST(Times, AreUtcHoweverTheyAreWritten) {

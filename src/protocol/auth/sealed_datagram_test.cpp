@@ -46,8 +46,11 @@ wire::Datagram example(const Keyring& ring) {
                                          .epoch_host = kEarth,
                                          .epoch_incarnation = kIncarnation,
                                          .subject = HostId{0x1002}},
-          .time = wire::TimeBody{
-              .bound = Nanos{1500}, .scale = 1, .root = kEarth, .hops = 0, .synchronized = true}};
+          .time = wire::TimeBody{.bound = Nanos{1500},
+                                 .timescale_generation = 1,
+                                 .root = kEarth,
+                                 .hops = 0,
+                                 .synchronized = true}};
 }
 
 Bytes sealed(const wire::Datagram& datagram, const Keyring& ring) {

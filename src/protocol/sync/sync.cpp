@@ -11,8 +11,8 @@ namespace {
 constexpr std::uint32_t kExchangesToSet = 2;
 constexpr Nanos kWorthAStep = 1ms;       // of one that was set before
 constexpr int kIntervalsToHoldover = 5;  // without an answer
-constexpr std::uint32_t kShiftSends = 10;
-constexpr Nanos kShiftPause = 200ms;
+constexpr std::uint32_t kSetOffsetSends = 10;
+constexpr Nanos kSetOffsetPause = 200ms;
 constexpr double kLeadersDoubt = 0.1e-6;  // of one whose clock was network time
 constexpr double kLeadersSpan = 64;       // seconds
 constexpr double kHeldNoMore = 0.95;      // part of the fresh that is as good as the whole
@@ -83,14 +83,14 @@ void Sync::command(Turn<Sync>& turn, const Command& command) {
       utc_ = {
           .at = command.at, .beyond_raw = command.by - raw_of(command.at), .bound = command.bound};
       break;
-    case Command::What::shift:
+    case Command::What::set_offset:
       if (leads_) {
-        shift_network(turn, command.by);
+        set_network_time(turn, command.by);
       } else if (reference_ != kNobody) {
-        shift_by_ = command.by;
-        shift_left_ = kShiftSends;
-        ++shift_number_;
-        send_shift(turn);
+        set_offset_by_ = command.by;
+        set_offset_sends_left_ = kSetOffsetSends;
+        ++set_offset_number_;
+        send_set_offset(turn);
       }
       break;
   }
@@ -195,8 +195,8 @@ void Sync::receive(Turn<Sync>& turn, NodeId from, const Message& message) {
     case Message::Kind::follow_up:
       if (from == reference_) on_follow_up(turn, message);
       break;
-    case Message::Kind::shift:
-      on_shift(turn, from, message);
+    case Message::Kind::set_offset:
+      on_set_offset(turn, from, message);
       break;
   }
 }
@@ -335,31 +335,33 @@ Nanos Sync::utc_bound(Instant now) const {
 
 // --- setting network time by hand ---
 
-void Sync::send_shift(Turn<Sync>& turn) {
-  if (shift_left_ == 0 || reference_ == kNobody) return;
-  --shift_left_;
-  turn.out.send(reference_, {.kind = Message::Kind::shift,
-                             .exchange = shift_number_,
-                             .scale = scale_,
-                             .offset = shift_by_});
-  if (shift_left_ > 0) timers_.set(Timer::shift, turn.now + kShiftPause);
+void Sync::send_set_offset(Turn<Sync>& turn) {
+  if (set_offset_sends_left_ == 0 || reference_ == kNobody) return;
+  --set_offset_sends_left_;
+  turn.out.send(reference_, {.kind = Message::Kind::set_offset,
+                             .exchange = set_offset_number_,
+                             .timescale_generation = timescale_generation_,
+                             .offset = set_offset_by_});
+  if (set_offset_sends_left_ > 0) timers_.set(Timer::set_offset, turn.now + kSetOffsetPause);
 }
 
 // One that leads acts, once; one that follows passes it on towards the root.
-void Sync::on_shift(Turn<Sync>& turn, NodeId from, const Message& message) {
-  if (message.scale != told_scale() || shifts_done_[from] == message.exchange) return;
-  shifts_done_[from] = message.exchange;
+void Sync::on_set_offset(Turn<Sync>& turn, NodeId from, const Message& message) {
+  if (message.timescale_generation != announced_generation() ||
+      set_offsets_done_[from] == message.exchange)
+    return;
+  set_offsets_done_[from] = message.exchange;
   if (leads_)
-    shift_network(turn, message.offset);
+    set_network_time(turn, message.offset);
   else
-    command(turn, {.what = Command::What::shift, .by = message.offset});
+    command(turn, {.what = Command::What::set_offset, .by = message.offset});
 }
 
-void Sync::shift_network(Turn<Sync>& turn, Nanos by) {
+void Sync::set_network_time(Turn<Sync>& turn, Nanos by) {
   clock_.step(by);
-  members_.shift(by);
-  ++scale_;
-  turn.out.notify({.what = Notice::What::shifted, .by = by});
+  members_.on_step(by);
+  ++timescale_generation_;
+  turn.out.notify({.what = Notice::What::offset_set, .by = by});
   turn.out.notify({.what = Notice::What::stepped, .by = by});
 }
 
@@ -388,8 +390,8 @@ void Sync::on_timer(Turn<Sync>& turn, TimerId id) {
     case Timer::ban_expiry:
       turn.out.notify({.what = Notice::What::reinstated});
       break;
-    case Timer::shift:
-      send_shift(turn);
+    case Timer::set_offset:
+      send_set_offset(turn);
       break;
     case Timer::count:
       CHECK(false);

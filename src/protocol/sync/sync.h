@@ -17,8 +17,8 @@
 // and for a while neither believes it nor forgets it: if most members object, the master is at
 // fault and resigns; if not, it was the member's own clock.
 //
-// Network time is set by hand with `shift`; how often that has happened, its scale, travels with
-// every answer, and whoever sees a higher one steps along.
+// Network time is set by hand with `set_offset`; how often that has happened, its timescale
+// generation, travels with every answer, and whoever sees a higher one steps along.
 //
 // It leaves the choice of the master to the election and the kernel's clock to the driver. Stamps
 // of arrival and departure come from the driver; without them the instant of the step is used.
@@ -58,25 +58,25 @@ struct SyncRules {
 };
 
 struct SyncMessage {
-  enum class Kind : std::uint8_t { probe, echo, follow_up, shift };
+  enum class Kind : std::uint8_t { probe, echo, follow_up, set_offset };
 
   Kind kind = Kind::probe;
   bool will_follow =
       false;             // echo: `sent` comes again, better, in a follow_up; probe: is wished for
   bool objects = false;  // probe: what the receiver tells cannot be
-  std::uint32_t exchange = 0;  // of the asking node
-  std::uint32_t scale = 0;     // echo: how often network time was set by hand
-  Nanos received{0};           // echo: t2, master's raw clock
-  Nanos sent{0};               // echo, follow_up: t3, master's raw clock; probe: own clock minus
-                               // network time
-  Nanos offset{0};             // echo: network time minus raw at t2; probe: own raw minus the
-                               // master's; shift: by how much
-  std::int64_t rate_ppt = 0;   // of that, parts in 10^12
-  Nanos sigma{0};              // probe: standard error of the offset; 0: none known yet
-  Nanos bound{0};              // echo, probe: error bound of the sender's network time
-  Nanos utc_bound{0};          // probe: error bound of UTC minus network time, which `received`
-                               // then says; 0: the sender carries no UTC
-  Instant arrived{};           // when the datagram came in; the receiver's, never travels
+  std::uint32_t exchange = 0;              // of the asking node
+  std::uint32_t timescale_generation = 0;  // echo: how often network time was set by hand
+  Nanos received{0};                       // echo: t2, master's raw clock
+  Nanos sent{0};              // echo, follow_up: t3, master's raw clock; probe: own clock minus
+                              // network time
+  Nanos offset{0};            // echo: network time minus raw at t2; probe: own raw minus the
+                              // master's; set_offset: by how much
+  std::int64_t rate_ppt = 0;  // of that, parts in 10^12
+  Nanos sigma{0};             // probe: standard error of the offset; 0: none known yet
+  Nanos bound{0};             // echo, probe: error bound of the sender's network time
+  Nanos utc_bound{0};         // probe: error bound of UTC minus network time, which `received`
+                              // then says; 0: the sender carries no UTC
+  Instant arrived{};          // when the datagram came in; the receiver's, never travels
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
@@ -84,7 +84,7 @@ struct SyncMessage {
     visit("will_follow", self.will_follow);
     visit("objects", self.objects);
     visit("exchange", self.exchange);
-    visit("scale", self.scale);
+    visit("scale", self.timescale_generation);
     visit("received", self.received);
     visit("sent", self.sent);
     visit("offset", self.offset);
@@ -100,13 +100,13 @@ inline std::string_view name_of(const SyncMessage& message) { return name_of(mes
 
 struct SyncCommand {
   enum class What : std::uint8_t {
-    follow,    // `peer` is the master; anything learnt of another is over
-    lead,      // this node's clock is network time
-    adjust,    // the master corrects us
-    set,       // the master sets us
-    departed,  // the probe or echo `exchange` to `peer` left at `at`
-    shift,     // set network time forward by `by`
-    utc,       // this host carries UTC: at `at` it was `by` since 1970, give or take `bound`
+    follow,      // `peer` is the master; anything learnt of another is over
+    lead,        // this node's clock is network time
+    adjust,      // the master corrects us
+    set,         // the master sets us
+    departed,    // the probe or echo `exchange` to `peer` left at `at`
+    set_offset,  // set network time forward by `by`
+    utc,         // this host carries UTC: at `at` it was `by` since 1970, give or take `bound`
   };
   What what = What::lead;
   NodeId peer = kNobody;
@@ -120,7 +120,7 @@ struct SyncNotice {
   enum class What : std::uint8_t {
     stepped,     // the clock, by `by`
     steered,     // its rate has changed
-    shifted,     // the master has set network time, by `by`
+    offset_set,  // the master has set network time, by `by`
     outvoted,    // the members agree that this master's clock is wrong: it should not lead
     reinstated,  // that was long ago: it may lead again
   };
@@ -160,7 +160,7 @@ class Sync {
   void on_timer(Turn<Sync>& turn, TimerId timer);
   void command(Turn<Sync>& turn, const Command& command);
 
-  enum class Timer : std::uint8_t { probe, settle, round, shift, ban_expiry, count };
+  enum class Timer : std::uint8_t { probe, settle, round, set_offset, ban_expiry, count };
   const Timers<Timer>& timers() const { return timers_; }
   const char* check() const;
 
@@ -169,14 +169,14 @@ class Sync {
   NodeId reference() const { return reference_; }  // kNobody: leads, or has none yet
   bool leads() const { return leads_; }
   double base_rate() const { return -servo_.rate(); }  // of network time over raw time
-  std::uint32_t scale() const { return scale_; }
+  std::uint32_t timescale_generation() const { return timescale_generation_; }
   std::uint64_t exchanges() const { return exchanges_; }
   bool settled() const { return corrected_; }  // corrected since it follows its reference
 
   // What the members told the master, for those who show it.
   using Member = TimeScale::Member;
   // What we tell those who follow us.
-  std::uint32_t told_scale() const { return scale_ + passed_on_; }
+  std::uint32_t announced_generation() const { return timescale_generation_ + passed_on_; }
   // Those who follow us in another network than the one we follow are told to step to our time, as
   // if network time had been set by hand: our clock was stepped, or we have just taken them over.
   void pass_on_step() { ++passed_on_; }
@@ -193,7 +193,7 @@ class Sync {
     visit("clock", self.clock_);
     visit("servo", self.servo_);
     visit("timers", self.timers_);
-    visit("scale", self.scale_);
+    visit("scale", self.timescale_generation_);
     visit("exchange", self.exchange_);
     visit("burst_left", self.burst_left_);
     visit("bursts", self.bursts_);
@@ -220,10 +220,10 @@ class Sync {
     visit("may_step", self.may_step_);
     visit("corrected", self.corrected_);
     visit("own_time", self.own_time_);
-    visit("shift_left", self.shift_left_);
-    visit("shift_by", self.shift_by_);
-    visit("shift_number", self.shift_number_);
-    visit("shifts_done", self.shifts_done_);
+    visit("shift_left", self.set_offset_sends_left_);
+    visit("shift_by", self.set_offset_by_);
+    visit("shift_number", self.set_offset_number_);
+    visit("shifts_done", self.set_offsets_done_);
     visit("passed_on", self.passed_on_);
     visit("members", self.members_);
     visit("exchanges", self.exchanges_);
@@ -291,7 +291,7 @@ class Sync {
   void on_probe(Turn<Sync>& turn, NodeId from, const Message& message);
   void on_echo(Turn<Sync>& turn, const Message& message);
   void on_follow_up(Turn<Sync>& turn, const Message& message);
-  void on_shift(Turn<Sync>& turn, NodeId from, const Message& message);
+  void on_set_offset(Turn<Sync>& turn, NodeId from, const Message& message);
   void complete(Turn<Sync>& turn, Asked& asked);
   void compare_trips(const Asked& done);
   bool cannot_be(Turn<Sync>& turn, const clock::Exchange& exchange);
@@ -311,8 +311,8 @@ class Sync {
   Nanos utc_bound(Instant now) const;
   void make_round(Turn<Sync>& turn);
   void count_votes(Turn<Sync>& turn);
-  void send_shift(Turn<Sync>& turn);
-  void shift_network(Turn<Sync>& turn, Nanos by);
+  void send_set_offset(Turn<Sync>& turn);
+  void set_network_time(Turn<Sync>& turn, Nanos by);
   Nanos doubt_of_master(Instant now) const;
   WallTime network_at(Nanos master_raw) const;
   Instant stamp(Instant instant) const;
@@ -331,7 +331,7 @@ class Sync {
   std::array<clock::Holdover, 12> remembered_{};  // network time at the last corrections
   std::uint32_t remembered_count_ = 0;            // ever, under this reference
   bool held_followed_ = false;                    // it came from a master, not from our own reign
-  std::uint32_t scale_ = 0;                       // how often network time was set by hand
+  std::uint32_t timescale_generation_ = 0;        // how often network time was set by hand
   std::uint32_t passed_on_ = 0;   // steps of our own that those who follow us have to make too
   std::uint32_t exchange_ = 0;    // the last asked
   std::uint32_t burst_left_ = 0;  // exchanges of the burst still to ask
@@ -349,16 +349,16 @@ class Sync {
   Instant held_since_{};            // of the last correction under an earlier reference
   Nanos held_bound_{-1};            // and the bound then; negative: never corrected
   Instant leads_since_{};
-  double turn_of_rate_ = 0;       // by which the rate of a young network changes every second
-  Instant next_vote_{};           // votes are counted no sooner
-  bool owed_ = false;             // a correction waits for an estimate
-  bool may_step_ = false;         // the master has set us, or network time was set
-  bool corrected_ = false;        // since we follow this reference
-  bool own_time_ = true;          // no master has ever corrected us
-  std::uint32_t shift_left_ = 0;  // sends of a shift still to make
-  Nanos shift_by_{0};
-  std::uint32_t shift_number_ = 0;
-  NodeMap<std::uint32_t> shifts_done_;  // the last shift of each node that asked for one
+  double turn_of_rate_ = 0;  // by which the rate of a young network changes every second
+  Instant next_vote_{};      // votes are counted no sooner
+  bool owed_ = false;        // a correction waits for an estimate
+  bool may_step_ = false;    // the master has set us, or network time was set
+  bool corrected_ = false;   // since we follow this reference
+  bool own_time_ = true;     // no master has ever corrected us
+  std::uint32_t set_offset_sends_left_ = 0;  // of set_offset messages
+  Nanos set_offset_by_{0};
+  std::uint32_t set_offset_number_ = 0;
+  NodeMap<std::uint32_t> set_offsets_done_;  // exchange of the last set_offset of each sender
   TimeScale members_;
   std::uint64_t exchanges_ = 0;
   // What this host was last told of UTC; only one that carries it is.

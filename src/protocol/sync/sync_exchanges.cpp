@@ -61,7 +61,7 @@ void Sync::ask(Turn<Sync>& turn, Asked asked) {
       .will_follow = rules_->follow_ups,
       .objects = suspicions_ >= kSuspicionsToVote && turn.now - objected_ <= kObjectionLasts,
       .exchange = exchange_,
-      .scale = scale_};
+      .timescale_generation = timescale_generation_};
   if (estimator_->ready()) {
     const clock::Estimate estimate = estimator_->at(turn.now);
     probe.offset = estimate.theta;
@@ -91,10 +91,10 @@ void Sync::on_echo(Turn<Sync>& turn, const Message& message) {
                 .offset = message.offset,
                 .rate_ppt = message.rate_ppt,
                 .bound = std::max(message.bound, Nanos{0})};
-  if (message.scale > scale_) {
-    scale_ = message.scale;
-    shift_left_ = 0;
-    timers_.stop(Timer::shift);
+  if (message.timescale_generation > timescale_generation_) {
+    timescale_generation_ = message.timescale_generation;
+    set_offset_sends_left_ = 0;
+    timers_.stop(Timer::set_offset);
     may_step_ = true;
     owed_ = corrected_;
     // What was known of network time is true no more.

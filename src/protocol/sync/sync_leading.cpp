@@ -75,7 +75,7 @@ void Sync::on_probe(Turn<Sync>& turn, NodeId from, const Message& message) {
   turn.out.send(from, {.kind = Message::Kind::echo,
                        .will_follow = rules_->follow_ups && message.will_follow,
                        .exchange = message.exchange,
-                       .scale = told_scale(),
+                       .timescale_generation = announced_generation(),
                        .received = raw_of(arrived),
                        .sent = raw_of(stamp(turn.now)),
                        .offset = clock_.at(arrived).time_since_epoch() - raw_of(arrived),

@@ -91,7 +91,7 @@ class TimeScale {
   // UTC minus network time at the last round; nothing if nobody carries it, or no majority agrees.
   std::optional<double> utc_gap() const { return utc_.gap(); }
   // Network time was stepped.
-  void shift(Nanos by) { theta_ -= by; }
+  void on_step(Nanos by) { theta_ -= by; }
 
   // Most of the members, and at least two, say that our clock cannot be right.
   bool outvoted(Instant now) const;
@@ -118,7 +118,7 @@ class TimeScale {
   Instant since_{};
   bool young_ = false;
   std::optional<clock::Ensemble> ensemble_;
-  Nanos theta_{0};      // our raw clock minus network time when the ensemble started, and shifts
+  Nanos theta_{0};  // our raw clock minus network time when the ensemble started, and steps since
   Instant round_at_{};  // the ensemble's last
   double slope_ = 0;    // of our raw clock against the scale, over the last rounds
   clock::UtcFollower utc_;

@@ -23,8 +23,8 @@ SyncBody::Kind wire_kind(SyncMessage::Kind kind) {
       return SyncBody::Kind::echo;
     case SyncMessage::Kind::follow_up:
       return SyncBody::Kind::follow_up;
-    case SyncMessage::Kind::shift:
-      return SyncBody::Kind::shift;
+    case SyncMessage::Kind::set_offset:
+      return SyncBody::Kind::set_offset;
   }
   std::unreachable();
 }
@@ -214,7 +214,7 @@ Result<Node::Message, DropReason> Codec::translate(const wire::Datagram& datagra
       .will_follow = body.will_follow,
       .objects = body.objects,
       .exchange = body.exchange,
-      .scale = body.scale,
+      .timescale_generation = body.timescale_generation,
       .received = Nanos{body.received_ns},
       .sent = Nanos{body.sent_ns},
       .offset = Nanos{body.offset_ns},
@@ -234,8 +234,8 @@ Result<Node::Message, DropReason> Codec::translate(const wire::Datagram& datagra
     case SyncBody::Kind::follow_up:
       inner.kind = SyncMessage::Kind::follow_up;
       break;
-    case SyncBody::Kind::shift:
-      inner.kind = SyncMessage::Kind::shift;
+    case SyncBody::Kind::set_offset:
+      inner.kind = SyncMessage::Kind::set_offset;
       break;
   }
   message.body = {inner};
@@ -308,7 +308,7 @@ std::size_t Codec::encode(const Node::Message& message, std::span<std::byte, wir
                        .will_follow = sync.will_follow,
                        .objects = sync.objects,
                        .exchange = sync.exchange,
-                       .scale = sync.scale,
+                       .timescale_generation = sync.timescale_generation,
                        .received_ns = sync.received.count(),
                        .sent_ns = sync.sent.count(),
                        .offset_ns = sync.offset.count(),

@@ -127,7 +127,7 @@ TEST(Codec, AnEchoArrivesAsItWasSent) {
                               .will_follow = true,
                               .objects = true,
                               .exchange = 77,
-                              .scale = 2,
+                              .timescale_generation = 2,
                               .received = Nanos{-5},
                               .sent = Nanos{123'456'789'012},
                               .offset = 1'700'000'000s,
@@ -141,7 +141,7 @@ TEST(Codec, AnEchoArrivesAsItWasSent) {
   EXPECT_TRUE(heard.will_follow);
   EXPECT_TRUE(heard.objects);
   EXPECT_EQ(heard.exchange, 77U);
-  EXPECT_EQ(heard.scale, 2U);
+  EXPECT_EQ(heard.timescale_generation, 2U);
   EXPECT_EQ(heard.received, Nanos{-5});
   EXPECT_EQ(heard.sent, Nanos{123'456'789'012});
   EXPECT_EQ(heard.offset, 1'700'000'000s);

@@ -197,7 +197,7 @@ Result<TimeBody, Error> take_time(Reader in) {
   body.synchronized = bit_of(in.take<std::uint8_t>(), 0);
   body.hops = in.take<std::uint8_t>();
   in.take<std::uint16_t>();
-  body.scale = in.take<std::uint32_t>();
+  body.timescale_generation = in.take<std::uint32_t>();
   body.root = HostId{in.take<std::uint64_t>()};
   body.bound = Nanos{in.take<std::int64_t>()};
   if (body.bound < Nanos{0} || !in_range(body.bound.count()))
@@ -210,7 +210,7 @@ void put_time(Writer& out, const TimeBody& body) {
   out.put(bit(0, body.synchronized));
   out.put(body.hops);
   out.put(std::uint16_t{0});
-  out.put(body.scale);
+  out.put(body.timescale_generation);
   out.put(std::to_underlying(body.root));
   out.put(not_negative(body.bound));
 }
@@ -248,7 +248,7 @@ Result<SyncBody, Error> take_sync(Reader in) {
   const auto utc_bound = in.take<std::uint16_t>();
   if (body.kind == SyncBody::Kind::probe) body.utc_bound_ns = bound_of(utc_bound);
   body.exchange = in.take<std::uint32_t>();
-  body.scale = in.take<std::uint32_t>();
+  body.timescale_generation = in.take<std::uint32_t>();
   body.received_ns = in.take<std::int64_t>();
   body.sent_ns = in.take<std::int64_t>();
   body.offset_ns = in.take<std::int64_t>();
@@ -270,7 +270,7 @@ void put_sync(Writer& out, const SyncBody& body) {
                                     bit(2, body.objects)));
   out.put(body.kind == SyncBody::Kind::probe ? short_bound(body.utc_bound_ns) : std::uint16_t{0});
   out.put(body.exchange);
-  out.put(body.scale);
+  out.put(body.timescale_generation);
   out.put(clamped(body.received_ns));
   out.put(clamped(body.sent_ns));
   out.put(clamped(body.offset_ns));

@@ -74,10 +74,10 @@ struct ElectionBody {
 
 // What a master says of network time, beside its election messages.
 struct TimeBody {
-  Nanos bound{0};           // of the master's own reading; not negative
-  std::uint32_t scale = 0;  // how often the network's time was set by hand
-  HostId root = kNoHost;    // whose time it is: the master's own, or that of a network beyond it
-  std::uint8_t hops = 0;    // networks between the root and this one
+  Nanos bound{0};                          // of the master's own reading; not negative
+  std::uint32_t timescale_generation = 0;  // how often the network's time was set by hand
+  HostId root = kNoHost;  // whose time it is: the master's own, or that of a network beyond it
+  std::uint8_t hops = 0;  // networks between the root and this one
   bool synchronized = false;
 
   bool operator==(const TimeBody&) const = default;
@@ -85,21 +85,21 @@ struct TimeBody {
 
 // A message of the synchronization: the stamps of an exchange, and what a member reports with it.
 struct SyncBody {
-  enum class Kind : std::uint8_t { probe, echo, follow_up, shift };
+  enum class Kind : std::uint8_t { probe, echo, follow_up, set_offset };
   static constexpr std::uint8_t kKinds = 4;
 
   Kind kind = Kind::probe;
-  bool kernel_stamp = false;     // echo, follow_up: t2, or t3, was taken by the kernel
-  bool will_follow = false;      // echo: the true time of sending follows; probe: it is wished for
-  bool objects = false;          // probe: what the receiver tells of its clock cannot be
-  std::uint32_t exchange = 0;    // of the asking host
-  std::uint32_t scale = 0;       // see TimeBody
+  bool kernel_stamp = false;   // echo, follow_up: t2, or t3, was taken by the kernel
+  bool will_follow = false;    // echo: the true time of sending follows; probe: it is wished for
+  bool objects = false;        // probe: what the receiver tells of its clock cannot be
+  std::uint32_t exchange = 0;  // of the asking host
+  std::uint32_t timescale_generation = 0;  // see TimeBody
   std::int64_t received_ns = 0;  // echo: t2, on the master's raw clock; probe: UTC minus network
                                  // time, of one that carries UTC
   std::int64_t sent_ns = 0;      // echo, follow_up: t3, on the master's raw clock; probe: own clock
                                  // minus network time
   // echo: network time minus the master's raw clock at t2; probe: own raw clock minus the master's;
-  // shift: by how much
+  // set_offset: by how much
   std::int64_t offset_ns = 0;
   std::int64_t rate_ppt = 0;   // echo, probe: of that, parts in 10^12
   std::uint64_t sigma_ns = 0;  // probe: standard error of the offset; 0: nothing known yet

@@ -71,7 +71,7 @@ Datagram any_datagram() {
   if (*rc::gen::arbitrary<bool>()) datagram.view = any<std::uint64_t>();
   if (*rc::gen::arbitrary<bool>())
     datagram.time = TimeBody{.bound = any_span(),
-                             .scale = any<std::uint32_t>(),
+                             .timescale_generation = any<std::uint32_t>(),
                              .root = any<HostId>(),
                              .hops = any<std::uint8_t>(),
                              .synchronized = *rc::gen::arbitrary<bool>()};
@@ -106,7 +106,7 @@ Datagram any_datagram() {
                  .will_follow = *rc::gen::arbitrary<bool>(),
                  .objects = *rc::gen::arbitrary<bool>(),
                  .exchange = any<std::uint32_t>(),
-                 .scale = any<std::uint32_t>(),
+                 .timescale_generation = any<std::uint32_t>(),
                  .received_ns = any_nanos(),
                  .sent_ns = any_nanos(),
                  .offset_ns = any_nanos(),

@@ -231,7 +231,7 @@ void Network::apply_lie(NodeId from, node::Node::Message& message) {
       sync.sent += by;
       break;
     case node::SyncMessage::Kind::follow_up:
-    case node::SyncMessage::Kind::shift:
+    case node::SyncMessage::Kind::set_offset:
       break;
   }
   message.body = {sync};
