@@ -29,7 +29,7 @@ class CrashHint {
   void open();
 
   config::Settings settings_;
-  node::Codec codec_;
+  wire::Codec codec_;
   std::unique_ptr<sys::Oscillator> oscillator_ = sys::real_oscillator();
   sys::InterfaceWatch interfaces_;
   std::vector<std::unique_ptr<sys::Network>> networks_;

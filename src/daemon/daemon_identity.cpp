@@ -115,8 +115,8 @@ void new_incarnation(DaemonIdentity& identity) {
   identity.state.incarnation = std::to_underlying(identity.incarnation);
 }
 
-node::Codec make_codec(const DaemonIdentity& identity) {
-  return node::Codec({.self = identity.host,
+wire::Codec make_codec(const DaemonIdentity& identity) {
+  return wire::Codec({.self = identity.host,
                       .incarnation = identity.incarnation,
                       .name = wire::Name(identity.name),
                       .cluster = identity.settings.cluster,

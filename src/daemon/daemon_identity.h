@@ -42,7 +42,7 @@ void share_machine_id(DaemonIdentity& identity);
 // Starts a new incarnation of the same host.
 void new_incarnation(DaemonIdentity& identity);
 
-node::Codec make_codec(const DaemonIdentity& identity);
+wire::Codec make_codec(const DaemonIdentity& identity);
 
 // The current networks according to the settings.
 Result<std::vector<sys::NetworkOptions>> networks_of(const config::Settings& settings);

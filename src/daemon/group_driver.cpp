@@ -76,7 +76,7 @@ void GroupDriver::broadcast(const wire::GroupBody& body) {
 }
 
 void GroupDriver::send(HostId to, const wire::GroupBody& body) {
-  const node::Directory::Host* host = parts_.codec->directory().find(to);
+  const wire::Directory::Host* host = parts_.codec->directory().find(to);
   if (host == nullptr) return;
   std::array<std::byte, wire::kMaxBytes> buffer;
   parts_.links->send_anywhere(host->node, {buffer.data(), parts_.codec->encode(body, buffer)});
@@ -98,7 +98,7 @@ void GroupDriver::notify(groups::UserId user, const groups::LeadershipUpdate& up
 
 void GroupDriver::changed(const std::string& group) {
   const auto known = service_->known(group);
-  const node::Directory::Host* leader =
+  const wire::Directory::Host* leader =
       known ? parts_.codec->directory().find(known->leader) : nullptr;
   if (leader != nullptr && known->leader != kNoHost)
     emit_event_("leader-changed", fmt::format("{}: {} leads, term {}", group,

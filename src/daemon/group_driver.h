@@ -28,7 +28,7 @@ class GroupDriver final : private groups::Driver {
   // All must outlive the driver.
   struct Parts {
     const DaemonIdentity* identity = nullptr;
-    node::Codec* codec = nullptr;
+    wire::Codec* codec = nullptr;
     Links* links = nullptr;
     Draw* draw = nullptr;
     LockDriver* locks = nullptr;

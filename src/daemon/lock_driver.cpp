@@ -157,12 +157,12 @@ void LockDriver::receive(NodeId from, const wire::LockBody& body) {
 }
 
 void LockDriver::receive(NodeId from, const wire::MutexBody& body) {
-  const node::Directory::Host* host = parts_.codec->directory().find(from);
+  const wire::Directory::Host* host = parts_.codec->directory().find(from);
   if (bounded_delay_) bounded_delay_->receive(sys::boot_clock(), host->id, host->incarnation, body);
 }
 
 void LockDriver::receive(NodeId from, const wire::BeatBody& body) {
-  const node::Directory::Host* host = parts_.codec->directory().find(from);
+  const wire::Directory::Host* host = parts_.codec->directory().find(from);
   if (bounded_delay_) bounded_delay_->receive(sys::boot_clock(), host->id, host->incarnation, body);
 }
 
@@ -260,7 +260,7 @@ void LockDriver::broadcast_bytes(std::span<const std::byte> bytes) {
 
 template <class Body>
 void LockDriver::send_body(HostId to, const Body& body) {
-  const node::Directory::Host* host = parts_.codec->directory().find(to);
+  const wire::Directory::Host* host = parts_.codec->directory().find(to);
   if (host == nullptr) return;
   std::array<std::byte, wire::kMaxBytes> buffer;
   parts_.links->send_anywhere(host->node, {buffer.data(), parts_.codec->encode(body, buffer)});
@@ -325,7 +325,7 @@ bool LockDriver::serves() const { return service_ && service_->speaks(sys::boot_
 std::size_t LockDriver::voters_found() const {
   const lock::lease::View& view = service_->view();
   return static_cast<std::size_t>(std::ranges::count_if(view.slots, [&](NodeId voter) {
-    const node::Directory::Host* host = parts_.codec->directory().find(voter);
+    const wire::Directory::Host* host = parts_.codec->directory().find(voter);
     return voter != kNobody && (voter == parts_.codec->self() || (host != nullptr && host->heard));
   }));
 }

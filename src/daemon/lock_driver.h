@@ -30,7 +30,7 @@ class LockDriver final : private locks::Driver, private locks::BoundedDelayDrive
   // All must outlive the driver. Without a parent, records are written here.
   struct Parts {
     const DaemonIdentity* identity = nullptr;
-    node::Codec* codec = nullptr;
+    wire::Codec* codec = nullptr;
     Links* links = nullptr;
     Draw* draw = nullptr;
     const ParentLine* parent = nullptr;

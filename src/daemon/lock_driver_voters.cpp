@@ -14,7 +14,7 @@
 namespace tempo::daemon {
 
 std::string LockDriver::name_of(HostId host) const {
-  const node::Directory::Host* known = parts_.codec->directory().find(host);
+  const wire::Directory::Host* known = parts_.codec->directory().find(host);
   if (known != nullptr) return name_of_node(*parts_.codec, known->node);
   return fmt::format("{:016x}", std::to_underlying(host));
 }
@@ -40,7 +40,7 @@ std::string LockDriver::names_of_voters() const {
 // A machine that is gone may be known only by its id.
 Result<HostId> LockDriver::find_host(std::string_view text, bool among_voters) const {
   std::vector<HostId> found;
-  parts_.codec->directory().for_each([&](const node::Directory::Host& host) {
+  parts_.codec->directory().for_each([&](const wire::Directory::Host& host) {
     if (among_voters && votes_of(host.id) == 0) return;
     if (host.name.text() == text || id_text(*parts_.codec, host.node) == text)
       found.push_back(host.id);

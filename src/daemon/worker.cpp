@@ -125,8 +125,8 @@ void Worker::ready(std::uint8_t number) {
     const Instant now = oscillator_->now();
     const auto received =
         codec_.decode(now, number, std::min(arrival->at, now), arrival->bytes,
-                      links_.elsewhere(number, arrival->from) ? node::Codec::Source::elsewhere
-                                                              : node::Codec::Source::anywhere);
+                      links_.elsewhere(number, arrival->from) ? wire::Codec::Source::elsewhere
+                                                              : wire::Codec::Source::anywhere);
     if (!received) {
       receive_incompatible(arrival->from);
       continue;
@@ -153,7 +153,7 @@ void Worker::receive_incompatible(const sys::Address& from) {
     emit_event("other-revision", *std::move(warning));
 }
 
-void Worker::receive_other(std::uint8_t number, const node::Codec::Received& received) {
+void Worker::receive_other(std::uint8_t number, const wire::Codec::Received& received) {
   if (received.word) receive_diagnostic(number, received.from, *received.word);
   if (received.lock) locks_.receive(received.from, *received.lock);
   if (received.voter_set) locks_.receive(received.from, *received.voter_set);

@@ -106,7 +106,7 @@ class Worker {
   void join(std::uint8_t number);
   void ready(std::uint8_t number);
   void receive_incompatible(const sys::Address& from);
-  void receive_other(std::uint8_t number, const node::Codec::Received& received);
+  void receive_other(std::uint8_t number, const wire::Codec::Received& received);
   void receive_diagnostic(std::uint8_t number, NodeId from, const wire::DiagnosticBody& body);
   void read_departures(std::uint8_t number);
   template <class Do>
@@ -139,7 +139,7 @@ class Worker {
   const ParentLine* parent_;  // may be null
   sys::Loop loop_;
   sys::KernelDraw draw_;
-  node::Codec codec_;
+  wire::Codec codec_;
   node::Node node_;
   Outbox<node::Node> outbox_;
   Links links_;

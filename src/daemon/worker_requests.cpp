@@ -58,7 +58,7 @@ void Worker::ask_members() {
 
 bool Worker::members_answered() {
   std::size_t others = 0;
-  codec_.directory().for_each([&](const node::Directory::Host& host) {
+  codec_.directory().for_each([&](const wire::Directory::Host& host) {
     others += host.heard && host.node != codec_.self() ? 1U : 0U;
   });
   return remote_diagnosis_.over(oscillator_->now(), others);
@@ -66,7 +66,7 @@ bool Worker::members_answered() {
 
 std::vector<ipc::MemberFindings> Worker::member_findings() const {
   std::vector<ipc::MemberFindings> all;
-  codec_.directory().for_each([&](const node::Directory::Host& host) {
+  codec_.directory().for_each([&](const wire::Directory::Host& host) {
     if (!host.heard || host.node == codec_.self()) return;
     ipc::MemberFindings& member = all.emplace_back();
     member.name = name_of(host.node);
@@ -83,7 +83,7 @@ std::vector<ipc::MemberFindings> Worker::member_findings() const {
 std::string Worker::name_of(NodeId node) const { return name_of_node(codec_, node); }
 
 std::string Worker::name_of(HostId host) const {
-  const node::Directory::Host* known = codec_.directory().find(host);
+  const wire::Directory::Host* known = codec_.directory().find(host);
   if (host == kNoHost || known == nullptr) return "";
   return name_of(known->node);
 }

@@ -146,7 +146,7 @@ TEST_F(SuspendedWorker, IgnoresShortSuspensions) {
 
 // A daemon two revisions ahead asks for a master.
 TEST_F(WorkerTest, ReportsAnIncompatibleDaemon) {
-  node::Codec theirs({.self = HostId{77},
+  wire::Codec theirs({.self = HostId{77},
                       .incarnation = Incarnation{1},
                       .name = wire::Name("newer"),
                       .cluster = kCluster,

@@ -60,7 +60,7 @@ void add_clock(const DaemonView& view, obs::Snapshot& shot) {
 }
 
 void add_networks(const DaemonView& view, obs::Snapshot& shot) {
-  const node::Codec& codec = *view.codec;
+  const wire::Codec& codec = *view.codec;
   for (std::uint8_t i = 0; i < view.links->count(); ++i) {
     const election::MasterElection* election = view.node->network(i);
     if (election == nullptr) continue;
@@ -88,9 +88,9 @@ NodeId master_of(const node::Node& node) {
 }
 
 void add_members(const DaemonView& view, obs::Snapshot& shot) {
-  const node::Codec& codec = *view.codec;
+  const wire::Codec& codec = *view.codec;
   const NodeId master = master_of(*view.node);
-  codec.directory().for_each([&](const node::Directory::Host& host) {
+  codec.directory().for_each([&](const wire::Directory::Host& host) {
     const bool self = host.node == codec.self();
     if (!self && !host.heard) return;
     obs::MemberView shown;
@@ -114,7 +114,7 @@ void add_members(const DaemonView& view, obs::Snapshot& shot) {
 }
 
 void add_counters(const DaemonView& view, obs::Snapshot& shot) {
-  const node::Codec& codec = *view.codec;
+  const wire::Codec& codec = *view.codec;
   shot.counters["datagrams_accepted"] = codec.accepted();
   shot.counters["datagrams_sent"] = codec.sent();
   shot.counters["messages_without_address"] = view.unsent;
@@ -125,9 +125,9 @@ void add_counters(const DaemonView& view, obs::Snapshot& shot) {
     const char* const name = strerrorname_np(error);
     shot.counters[fmt::format("not_sent_{}", name == nullptr ? "unknown" : name)] += count;
   }
-  for (std::size_t i = 0; i < static_cast<std::size_t>(node::DropReason::count); ++i) {
-    const auto reason = static_cast<node::DropReason>(i);
-    shot.counters[fmt::format("refused_{}", node::name_of(reason))] = codec.refused(reason);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(wire::DropReason::count); ++i) {
+    const auto reason = static_cast<wire::DropReason>(i);
+    shot.counters[fmt::format("refused_{}", wire::name_of(reason))] = codec.refused(reason);
   }
   for (std::size_t i = 0; i < static_cast<std::size_t>(wire::Error::count); ++i) {
     const auto error = static_cast<wire::Error>(i);
@@ -137,7 +137,7 @@ void add_counters(const DaemonView& view, obs::Snapshot& shot) {
 
 void add_groups(const DaemonView& view, obs::Snapshot& shot) {
   const auto name_of_host = [&](HostId host) {
-    const node::Directory::Host* known = view.codec->directory().find(host);
+    const wire::Directory::Host* known = view.codec->directory().find(host);
     return known == nullptr ? "" : name_of_node(*view.codec, known->node);
   };
   for (const groups::Known& group : view.groups)
@@ -170,13 +170,13 @@ std::string_view state_name(election::State state) {
   return state == election::State::slave ? "follower" : election::name_of(state);
 }
 
-std::string name_of_node(const node::Codec& codec, NodeId node) {
-  const node::Directory::Host* host = codec.directory().find(node);
+std::string name_of_node(const wire::Codec& codec, NodeId node) {
+  const wire::Directory::Host* host = codec.directory().find(node);
   if (host == nullptr) return "";
   return host->name.text().empty() ? id_text(codec, node) : std::string(host->name.text());
 }
 
-std::string id_text(const node::Codec& codec, NodeId node) {
+std::string id_text(const wire::Codec& codec, NodeId node) {
   const HostId host = codec.directory().host_of(node);
   return host == kNoHost ? "" : fmt::format("{:016x}", std::to_underlying(host));
 }

@@ -23,7 +23,7 @@ inline constexpr const char* kNoKey =
 
 struct DaemonView {
   const DaemonIdentity* identity = nullptr;
-  const node::Codec* codec = nullptr;
+  const wire::Codec* codec = nullptr;
   const node::Node* node = nullptr;
   const Links* links = nullptr;
   Instant now{};
@@ -43,7 +43,7 @@ obs::Snapshot make_snapshot(const DaemonView& view);
 std::string_view state_name(election::State state);
 
 // Name of a host for users: its name, or its id if it has no name.
-std::string name_of_node(const node::Codec& codec, NodeId node);
-std::string id_text(const node::Codec& codec, NodeId node);
+std::string name_of_node(const wire::Codec& codec, NodeId node);
+std::string id_text(const wire::Codec& codec, NodeId node);
 
 }  // namespace tempo::daemon

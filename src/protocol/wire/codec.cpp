@@ -6,24 +6,22 @@
 #include "base/check.h"
 #include "base/fnv.h"
 
-namespace tempo::node {
+namespace tempo::wire {
 namespace {
 
 // A host that has been silent for so long may come back with an older life's number: it has lost
 // its memory and its clock.
 constexpr Nanos kMemoryOfLives = 60s;
 
-using wire::SyncBody;
-
-SyncBody::Kind wire_kind(SyncMessage::Kind kind) {
+SyncBody::Kind wire_kind(node::SyncMessage::Kind kind) {
   switch (kind) {
-    case SyncMessage::Kind::probe:
+    case node::SyncMessage::Kind::probe:
       return SyncBody::Kind::probe;
-    case SyncMessage::Kind::echo:
+    case node::SyncMessage::Kind::echo:
       return SyncBody::Kind::echo;
-    case SyncMessage::Kind::follow_up:
+    case node::SyncMessage::Kind::follow_up:
       return SyncBody::Kind::follow_up;
-    case SyncMessage::Kind::set_offset:
+    case node::SyncMessage::Kind::set_offset:
       return SyncBody::Kind::set_offset;
   }
   std::unreachable();
@@ -44,8 +42,8 @@ election::Priority priority_of(std::uint8_t reluctance) {
 }
 
 // Spans beyond this would overflow when added; nobody honest sends them.
-constexpr std::int64_t kMaxNanos = std::int64_t{1} << 61;
-bool sane(std::int64_t nanos) { return nanos > -kMaxNanos && nanos < kMaxNanos; }
+constexpr std::int64_t kMaxSpan = std::int64_t{1} << 61;
+bool sane(std::int64_t nanos) { return nanos > -kMaxSpan && nanos < kMaxSpan; }
 
 }  // namespace
 
@@ -76,7 +74,7 @@ Result<Codec::Received, DropReason> Codec::decode(Instant now, std::uint8_t netw
   return received;
 }
 
-std::unexpected<DropReason> Codec::refuse_malformed(wire::Error error) {
+std::unexpected<DropReason> Codec::refuse_malformed(Error error) {
   ++malformed_[static_cast<std::size_t>(error)];
   return std::unexpected(DropReason::malformed);
 }
@@ -85,9 +83,9 @@ Result<Codec::Received, DropReason> Codec::examine(Instant now, std::uint8_t net
                                                    Instant arrived,
                                                    std::span<const std::byte> bytes,
                                                    Source source) {
-  const Result<wire::Header, wire::Error> header = wire::parse_header(bytes, options_.revision);
+  const Result<Header, Error> header = parse_header(bytes, options_.revision);
   if (!header) {
-    if (header.error() == wire::Error::wrong_revision) note_revision(bytes);
+    if (header.error() == Error::wrong_revision) note_revision(bytes);
     return refuse_malformed(header.error());
   }
   const auto opened = options_.keys.open(bytes, std::to_underlying(header->key));
@@ -102,7 +100,7 @@ Result<Codec::Received, DropReason> Codec::examine(Instant now, std::uint8_t net
     }
   }
   if (header->cluster != cluster(header->key)) return std::unexpected(DropReason::other_cluster);
-  const Result<wire::Datagram, wire::Error> datagram = wire::parse(*opened, options_.revision);
+  const Result<Datagram, Error> datagram = parse(*opened, options_.revision);
   if (!datagram) return refuse_malformed(datagram.error());
   if (header->instance != 0) return std::unexpected(DropReason::not_for_us);
 
@@ -135,7 +133,7 @@ Result<Codec::Received, DropReason> Codec::examine(Instant now, std::uint8_t net
 
   Directory::Host* host = directory_.admit(header->sender);
   if (host == nullptr) return std::unexpected(DropReason::too_many_hosts);
-  Node::Message message{.network = network};
+  node::Node::Message message{.network = network};
   if (datagram->election || datagram->sync) {
     TRY(translated, translate(*datagram, network, arrived));
     message = translated;
@@ -158,14 +156,14 @@ Result<Codec::Received, DropReason> Codec::examine(Instant now, std::uint8_t net
 
 // A seal is the same in every revision, so that nobody without the key can make us speak of one.
 void Codec::note_revision(std::span<const std::byte> bytes) {
-  const std::optional<wire::Header> stated = wire::stated_header(bytes);
+  const std::optional<Header> stated = stated_header(bytes);
   if (stated && options_.keys.open(bytes, std::to_underlying(stated->key)))
     incompatible_revision_ = stated->revision;
 }
 
-Result<Node::Message, DropReason> Codec::translate(const wire::Datagram& datagram,
-                                                   std::uint8_t network, Instant arrived) {
-  Node::Message message{.network = network};
+Result<node::Node::Message, DropReason> Codec::translate(const Datagram& datagram,
+                                                         std::uint8_t network, Instant arrived) {
+  node::Node::Message message{.network = network};
   // A host that is only spoken of gets a number too, or the message is refused.
   const auto number_of = [&](HostId host, NodeId& node) {
     if (host == kNoHost) {
@@ -178,11 +176,11 @@ Result<Node::Message, DropReason> Codec::translate(const wire::Datagram& datagra
     return true;
   };
   if (datagram.election) {
-    const wire::ElectionBody& body = *datagram.election;
+    const ElectionBody& body = *datagram.election;
     constexpr std::uint64_t kMost32 = 0xffffffff;
     if (body.sequence > kMost32 || body.answers > kMost32 || body.round > kMost32 ||
         !sane(body.age.count()))
-      return refuse_malformed(wire::Error::bad_value);
+      return refuse_malformed(Error::bad_value);
     election::Message inner{.kind = static_cast<election::Kind>(body.kind),
                             .not_set = body.not_set,
                             .was_master = body.was_master,
@@ -205,12 +203,12 @@ Result<Node::Message, DropReason> Codec::translate(const wire::Datagram& datagra
     message.body = {inner};
     return message;
   }
-  const wire::SyncBody& body = *datagram.sync;
+  const SyncBody& body = *datagram.sync;
   if (!sane(body.received_ns) || !sane(body.sent_ns) || !sane(body.offset_ns) ||
-      !sane(body.rate_ppt) || body.sigma_ns > std::uint64_t{kMaxNanos} ||
-      body.bound_ns > std::uint64_t{kMaxNanos} || std::abs(body.rate_ppt) > 1'000'000'000'000)
-    return refuse_malformed(wire::Error::bad_value);
-  SyncMessage inner{
+      !sane(body.rate_ppt) || body.sigma_ns > std::uint64_t{kMaxSpan} ||
+      body.bound_ns > std::uint64_t{kMaxSpan} || std::abs(body.rate_ppt) > 1'000'000'000'000)
+    return refuse_malformed(Error::bad_value);
+  node::SyncMessage inner{
       .will_follow = body.will_follow,
       .objects = body.objects,
       .exchange = body.exchange,
@@ -222,20 +220,20 @@ Result<Node::Message, DropReason> Codec::translate(const wire::Datagram& datagra
       .sigma = Nanos{static_cast<std::int64_t>(body.sigma_ns)},
       .bound = Nanos{static_cast<std::int64_t>(body.bound_ns)},
       .utc_bound =
-          Nanos{static_cast<std::int64_t>(std::min(body.utc_bound_ns, std::uint64_t{kMaxNanos}))},
+          Nanos{static_cast<std::int64_t>(std::min(body.utc_bound_ns, std::uint64_t{kMaxSpan}))},
       .arrived = arrived};
   switch (body.kind) {
     case SyncBody::Kind::probe:
-      inner.kind = SyncMessage::Kind::probe;
+      inner.kind = node::SyncMessage::Kind::probe;
       break;
     case SyncBody::Kind::echo:
-      inner.kind = SyncMessage::Kind::echo;
+      inner.kind = node::SyncMessage::Kind::echo;
       break;
     case SyncBody::Kind::follow_up:
-      inner.kind = SyncMessage::Kind::follow_up;
+      inner.kind = node::SyncMessage::Kind::follow_up;
       break;
     case SyncBody::Kind::set_offset:
-      inner.kind = SyncMessage::Kind::set_offset;
+      inner.kind = node::SyncMessage::Kind::set_offset;
       break;
   }
   message.body = {inner};
@@ -245,13 +243,13 @@ Result<Node::Message, DropReason> Codec::translate(const wire::Datagram& datagra
 // What everybody hears now and then has it: a host that follows a master for long says nothing of
 // elections, and who came later would know it by its id alone. The messages of an exchange are
 // equally long both ways, whatever the hosts are called.
-bool Codec::says_name(const wire::Datagram& datagram) {
+bool Codec::says_name(const Datagram& datagram) {
   return datagram.election || datagram.voter_set ||
-         (datagram.group && datagram.group->kind == wire::GroupBody::Kind::word);
+         (datagram.group && datagram.group->kind == GroupBody::Kind::word);
 }
 
 // An Ack of words of our present life, which no life before can have heard.
-bool Codec::answers_us(const wire::Datagram& datagram) const {
+bool Codec::answers_us(const Datagram& datagram) const {
   return datagram.election &&
          datagram.election->kind == static_cast<std::uint8_t>(election::Kind::ack) &&
          datagram.election->subject == options_.self &&
@@ -266,12 +264,12 @@ bool Codec::said_by_us(std::uint64_t number, std::span<const std::byte> bytes) c
   return said_[number % kRemembered] == fnv1a(bytes);
 }
 
-wire::ClusterId Codec::cluster(wire::KeyId key) const {
-  return wire::ClusterId{options_.keys.cluster_id(options_.cluster, std::to_underlying(key))};
+ClusterId Codec::cluster(KeyId key) const {
+  return ClusterId{options_.keys.cluster_id(options_.cluster, std::to_underlying(key))};
 }
 
-std::size_t Codec::write(wire::Datagram& datagram, std::span<std::byte, wire::kMaxBytes> out) {
-  datagram.header.key = wire::KeyId{options_.keys.sealing_id()};
+std::size_t Codec::write(Datagram& datagram, std::span<std::byte, kMaxBytes> out) {
+  datagram.header.key = KeyId{options_.keys.sealing_id()};
   datagram.header.cluster = cluster(datagram.header.key);
   datagram.header.sender = options_.self;
   datagram.header.incarnation = options_.incarnation;
@@ -282,83 +280,79 @@ std::size_t Codec::write(wire::Datagram& datagram, std::span<std::byte, wire::kM
   return size;
 }
 
-std::size_t Codec::encode(const Node::Message& message, std::span<std::byte, wire::kMaxBytes> out) {
-  wire::Datagram datagram;
+std::size_t Codec::encode(const node::Node::Message& message, std::span<std::byte, kMaxBytes> out) {
+  Datagram datagram;
   datagram.header.number = ++number_;
   if (const election::Message* inner = message.election()) {
-    datagram.election = wire::ElectionBody{.kind = static_cast<std::uint8_t>(inner->kind),
-                                           .not_set = inner->not_set,
-                                           .was_master = inner->was_master,
-                                           .reluctance = reluctance_of(inner->priority),
-                                           .sequence = std::to_underlying(inner->sequence),
-                                           .answers = std::to_underlying(inner->answers),
-                                           .round = inner->epoch.round,
-                                           .epoch_host = directory_.host_of(inner->epoch.node),
-                                           .epoch_incarnation = inner->epoch.incarnation,
-                                           .subject = directory_.host_of(inner->subject),
-                                           .subject_incarnation = inner->subject_incarnation,
-                                           .age = std::max(inner->age, Nanos{0})};
+    datagram.election = ElectionBody{.kind = static_cast<std::uint8_t>(inner->kind),
+                                     .not_set = inner->not_set,
+                                     .was_master = inner->was_master,
+                                     .reluctance = reluctance_of(inner->priority),
+                                     .sequence = std::to_underlying(inner->sequence),
+                                     .answers = std::to_underlying(inner->answers),
+                                     .round = inner->epoch.round,
+                                     .epoch_host = directory_.host_of(inner->epoch.node),
+                                     .epoch_incarnation = inner->epoch.incarnation,
+                                     .subject = directory_.host_of(inner->subject),
+                                     .subject_incarnation = inner->subject_incarnation,
+                                     .age = std::max(inner->age, Nanos{0})};
     if (message.path.root != kNobody)
       datagram.time =
-          wire::TimeBody{.root = directory_.host_of(message.path.root), .hops = message.path.hops};
+          TimeBody{.root = directory_.host_of(message.path.root), .hops = message.path.hops};
   } else {
-    const SyncMessage& sync = *message.sync();
-    datagram.sync =
-        wire::SyncBody{.kind = wire_kind(sync.kind),
-                       .will_follow = sync.will_follow,
-                       .objects = sync.objects,
-                       .exchange = sync.exchange,
-                       .timescale_generation = sync.timescale_generation,
-                       .received_ns = sync.received.count(),
-                       .sent_ns = sync.sent.count(),
-                       .offset_ns = sync.offset.count(),
-                       .rate_ppt = sync.rate_ppt,
-                       .sigma_ns = static_cast<std::uint64_t>(sync.sigma.count()),
-                       .bound_ns = static_cast<std::uint64_t>(sync.bound.count()),
-                       .utc_bound_ns = static_cast<std::uint64_t>(sync.utc_bound.count())};
+    const node::SyncMessage& sync = *message.sync();
+    datagram.sync = SyncBody{.kind = wire_kind(sync.kind),
+                             .will_follow = sync.will_follow,
+                             .objects = sync.objects,
+                             .exchange = sync.exchange,
+                             .timescale_generation = sync.timescale_generation,
+                             .received_ns = sync.received.count(),
+                             .sent_ns = sync.sent.count(),
+                             .offset_ns = sync.offset.count(),
+                             .rate_ppt = sync.rate_ppt,
+                             .sigma_ns = static_cast<std::uint64_t>(sync.sigma.count()),
+                             .bound_ns = static_cast<std::uint64_t>(sync.bound.count()),
+                             .utc_bound_ns = static_cast<std::uint64_t>(sync.utc_bound.count())};
   }
   return write(datagram, out);
 }
 
-std::size_t Codec::word_to_twin(std::span<std::byte, wire::kMaxBytes> out) {
+std::size_t Codec::word_to_twin(std::span<std::byte, kMaxBytes> out) {
   if (!id_taken()) return 0;
-  wire::Datagram datagram;
+  Datagram datagram;
   datagram.header.number = ++number_;
-  datagram.election = wire::ElectionBody{.kind = static_cast<std::uint8_t>(election::Kind::ack),
-                                         .subject = options_.self,
-                                         .subject_incarnation = twins_life_};
+  datagram.election = ElectionBody{.kind = static_cast<std::uint8_t>(election::Kind::ack),
+                                   .subject = options_.self,
+                                   .subject_incarnation = twins_life_};
   return write(datagram, out);
 }
 
 template <class Body>
-std::size_t Codec::encode_only(std::optional<Body> wire::Datagram::* place, const Body& body,
-                               std::span<std::byte, wire::kMaxBytes> out) {
-  wire::Datagram datagram;
+std::size_t Codec::encode_only(std::optional<Body> Datagram::* place, const Body& body,
+                               std::span<std::byte, kMaxBytes> out) {
+  Datagram datagram;
   datagram.header.number = ++number_;
   datagram.*place = body;
   return write(datagram, out);
 }
 
-std::size_t Codec::encode(const wire::DiagnosticBody& word,
-                          std::span<std::byte, wire::kMaxBytes> out) {
-  return encode_only(&wire::Datagram::word, word, out);
+std::size_t Codec::encode(const DiagnosticBody& word, std::span<std::byte, kMaxBytes> out) {
+  return encode_only(&Datagram::word, word, out);
 }
-std::size_t Codec::encode(const wire::LockBody& lock, std::span<std::byte, wire::kMaxBytes> out) {
-  return encode_only(&wire::Datagram::lock, lock, out);
+std::size_t Codec::encode(const LockBody& lock, std::span<std::byte, kMaxBytes> out) {
+  return encode_only(&Datagram::lock, lock, out);
 }
-std::size_t Codec::encode(const wire::VoterSetBody& voter_set,
-                          std::span<std::byte, wire::kMaxBytes> out) {
-  return encode_only(&wire::Datagram::voter_set, voter_set, out);
+std::size_t Codec::encode(const VoterSetBody& voter_set, std::span<std::byte, kMaxBytes> out) {
+  return encode_only(&Datagram::voter_set, voter_set, out);
 }
-std::size_t Codec::encode(const wire::GroupBody& group, std::span<std::byte, wire::kMaxBytes> out) {
-  return encode_only(&wire::Datagram::group, group, out);
+std::size_t Codec::encode(const GroupBody& group, std::span<std::byte, kMaxBytes> out) {
+  return encode_only(&Datagram::group, group, out);
 }
-std::size_t Codec::encode(const wire::MutexBody& bounded_delay,
-                          std::span<std::byte, wire::kMaxBytes> out) {
-  return encode_only(&wire::Datagram::bounded_delay, bounded_delay, out);
+std::size_t Codec::encode(const MutexBody& bounded_delay, std::span<std::byte, kMaxBytes> out) {
+  return encode_only(&Datagram::bounded_delay, bounded_delay, out);
 }
-std::size_t Codec::encode(const wire::BeatBody& beat, std::span<std::byte, wire::kMaxBytes> out) {
-  return encode_only(&wire::Datagram::beat, beat, out);
+std::size_t Codec::encode(const BeatBody& beat, std::span<std::byte, kMaxBytes> out) {
+  return encode_only(&Datagram::beat, beat, out);
 }
 
 NodeId Codec::number_of(HostId host) {
@@ -366,14 +360,13 @@ NodeId Codec::number_of(HostId host) {
   return entry == nullptr ? kNobody : entry->node;
 }
 
-std::size_t Codec::crash_hint(std::span<std::byte, wire::kMaxBytes> out) {
-  wire::Datagram datagram;
+std::size_t Codec::crash_hint(std::span<std::byte, kMaxBytes> out) {
+  Datagram datagram;
   datagram.header.number = kParentsNumbers + ++number_;
-  datagram.election =
-      wire::ElectionBody{.kind = static_cast<std::uint8_t>(election::Kind::masterdown),
-                         .subject = options_.self,
-                         .subject_incarnation = options_.incarnation};
+  datagram.election = ElectionBody{.kind = static_cast<std::uint8_t>(election::Kind::masterdown),
+                                   .subject = options_.self,
+                                   .subject_incarnation = options_.incarnation};
   return write(datagram, out);
 }
 
-}  // namespace tempo::node
+}  // namespace tempo::wire

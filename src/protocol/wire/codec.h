@@ -23,11 +23,11 @@
 #include "protocol/wire/datagram.h"
 #include "protocol/wire/directory.h"
 
-namespace tempo::node {
+namespace tempo::wire {
 
 // Why a datagram was not for the node.
 enum class DropReason : std::uint8_t {
-  malformed,  // see the counters by wire::Error
+  malformed,  // see the counters by Error
   other_cluster,
   not_sealed,
   unknown_key,
@@ -47,25 +47,25 @@ class Codec {
   struct Options {
     HostId self = kNoHost;
     Incarnation incarnation{};
-    wire::Name name;
+    Name name;
     std::string cluster;  // its name
     auth::Keyring keys;
-    std::uint8_t revision = wire::kRevision;  // another one: to try how revisions get on
+    std::uint8_t revision = kRevision;  // another one: to try how revisions get on
   };
 
   explicit Codec(Options options);
 
   struct Received {
     NodeId from = kNobody;
-    Node::Message message;
+    node::Node::Message message;
     bool sent_by_parent = false;  // a crash hint: it did not come from the host's own socket
     // With one of these there is no message: it is not for the node.
-    std::optional<wire::DiagnosticBody> word{};
-    std::optional<wire::LockBody> lock{};
-    std::optional<wire::VoterSetBody> voter_set{};
-    std::optional<wire::GroupBody> group{};
-    std::optional<wire::MutexBody> bounded_delay{};
-    std::optional<wire::BeatBody> beat{};
+    std::optional<DiagnosticBody> word{};
+    std::optional<LockBody> lock{};
+    std::optional<VoterSetBody> voter_set{};
+    std::optional<GroupBody> group{};
+    std::optional<MutexBody> bounded_delay{};
+    std::optional<BeatBody> beat{};
   };
 
   enum class Source : std::uint8_t { anywhere, elsewhere };
@@ -78,26 +78,24 @@ class Codec {
                                       Source source = Source::anywhere);
 
   // The datagram for a message; the number of its bytes.
-  std::size_t encode(const Node::Message& message, std::span<std::byte, wire::kMaxBytes> out);
+  std::size_t encode(const node::Node::Message& message, std::span<std::byte, kMaxBytes> out);
 
-  std::size_t encode(const wire::DiagnosticBody& word, std::span<std::byte, wire::kMaxBytes> out);
-  std::size_t encode(const wire::LockBody& lock, std::span<std::byte, wire::kMaxBytes> out);
-  std::size_t encode(const wire::VoterSetBody& voter_set,
-                     std::span<std::byte, wire::kMaxBytes> out);
-  std::size_t encode(const wire::GroupBody& group, std::span<std::byte, wire::kMaxBytes> out);
-  std::size_t encode(const wire::MutexBody& bounded_delay,
-                     std::span<std::byte, wire::kMaxBytes> out);
-  std::size_t encode(const wire::BeatBody& beat, std::span<std::byte, wire::kMaxBytes> out);
+  std::size_t encode(const DiagnosticBody& word, std::span<std::byte, kMaxBytes> out);
+  std::size_t encode(const LockBody& lock, std::span<std::byte, kMaxBytes> out);
+  std::size_t encode(const VoterSetBody& voter_set, std::span<std::byte, kMaxBytes> out);
+  std::size_t encode(const GroupBody& group, std::span<std::byte, kMaxBytes> out);
+  std::size_t encode(const MutexBody& bounded_delay, std::span<std::byte, kMaxBytes> out);
+  std::size_t encode(const BeatBody& beat, std::span<std::byte, kMaxBytes> out);
 
   // The datagram that says, for this host's life that has just ended, that it was master no more.
   // For the parent of a process that died.
-  std::size_t crash_hint(std::span<std::byte, wire::kMaxBytes> out);
+  std::size_t crash_hint(std::span<std::byte, kMaxBytes> out);
 
   // For everybody, now and then while a twin is about: nothing, or a datagram that lets the twin
   // know of us, who may not have heard what we broadcast before it ran. With a key our words may
   // look to it like its own of an earlier life, which anybody may have recorded; that we name its
   // present life shows that we are not that.
-  std::size_t word_to_twin(std::span<std::byte, wire::kMaxBytes> out);
+  std::size_t word_to_twin(std::span<std::byte, kMaxBytes> out);
 
   void set_keys(auth::Keyring keys) { options_.keys = std::move(keys); }
 
@@ -118,9 +116,7 @@ class Codec {
   std::uint64_t refused(DropReason refusal) const {
     return refused_[static_cast<std::size_t>(refusal)];
   }
-  std::uint64_t malformed(wire::Error error) const {
-    return malformed_[static_cast<std::size_t>(error)];
-  }
+  std::uint64_t malformed(Error error) const { return malformed_[static_cast<std::size_t>(error)]; }
 
  private:
   static constexpr int kStrangersToBelieve = 3;
@@ -129,19 +125,19 @@ class Codec {
 
   Result<Received, DropReason> examine(Instant now, std::uint8_t network, Instant arrived,
                                        std::span<const std::byte> bytes, Source source);
-  Result<Node::Message, DropReason> translate(const wire::Datagram& datagram, std::uint8_t network,
-                                              Instant arrived);
+  Result<node::Node::Message, DropReason> translate(const Datagram& datagram, std::uint8_t network,
+                                                    Instant arrived);
   // A datagram with this body and no other.
   template <class Body>
-  std::size_t encode_only(std::optional<Body> wire::Datagram::* place, const Body& body,
-                          std::span<std::byte, wire::kMaxBytes> out);
-  std::size_t write(wire::Datagram& datagram, std::span<std::byte, wire::kMaxBytes> out);
-  static bool says_name(const wire::Datagram& datagram);
-  bool answers_us(const wire::Datagram& datagram) const;
+  std::size_t encode_only(std::optional<Body> Datagram::* place, const Body& body,
+                          std::span<std::byte, kMaxBytes> out);
+  std::size_t write(Datagram& datagram, std::span<std::byte, kMaxBytes> out);
+  static bool says_name(const Datagram& datagram);
+  bool answers_us(const Datagram& datagram) const;
   bool said_by_us(std::uint64_t number, std::span<const std::byte> bytes) const;
-  std::unexpected<DropReason> refuse_malformed(wire::Error error);
+  std::unexpected<DropReason> refuse_malformed(Error error);
   void note_revision(std::span<const std::byte> bytes);
-  wire::ClusterId cluster(wire::KeyId key) const;
+  ClusterId cluster(KeyId key) const;
 
   Options options_;
   Directory directory_;
@@ -153,7 +149,7 @@ class Codec {
   std::optional<std::uint8_t> incompatible_revision_;
   std::uint64_t accepted_ = 0;
   std::array<std::uint64_t, static_cast<std::size_t>(DropReason::count)> refused_{};
-  std::array<std::uint64_t, static_cast<std::size_t>(wire::Error::count)> malformed_{};
+  std::array<std::uint64_t, static_cast<std::size_t>(Error::count)> malformed_{};
 };
 
-}  // namespace tempo::node
+}  // namespace tempo::wire

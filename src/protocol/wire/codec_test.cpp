@@ -7,7 +7,7 @@
 
 #include "base/random.h"
 
-namespace tempo::node {
+namespace tempo::wire {
 namespace {
 
 constexpr Instant kNow{1000s};
@@ -23,26 +23,26 @@ struct HostOptions {
   std::uint32_t life = 10;
   std::vector<auth::Key> keys{key_of(1)};
   std::string cluster = "lab";
-  int revision = wire::kRevision;
+  int revision = kRevision;
 };
 
 Codec room(const HostOptions& options) {
   return Codec({.self = HostId{options.id << 50},
                 .incarnation = Incarnation{options.life},
-                .name = wire::Name("host" + std::to_string(options.id)),
+                .name = Name("host" + std::to_string(options.id)),
                 .cluster = options.cluster,
                 .keys = options.keys.empty() ? auth::Keyring() : auth::Keyring(options.keys),
                 .revision = static_cast<std::uint8_t>(options.revision)});
 }
 
-std::vector<std::byte> closed(Codec& sender, const Node::Message& message) {
-  std::array<std::byte, wire::kMaxBytes> buffer;
+std::vector<std::byte> closed(Codec& sender, const node::Node::Message& message) {
+  std::array<std::byte, kMaxBytes> buffer;
   const std::size_t size = sender.encode(message, buffer);
   return {buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(size)};
 }
 
-Node::Message loop_of(Codec& sender, std::uint32_t round = 3) {
-  Node::Message message;
+node::Node::Message loop_of(Codec& sender, std::uint32_t round = 3) {
+  node::Node::Message message;
   message.path = {.root = sender.self(), .hops = 2};
   message.body = {election::Message{.kind = election::Kind::loop,
                                     .priority = election::Priority{5},
@@ -63,11 +63,11 @@ TEST(Codec, AnElectionMessageArrivesAsItWasSent) {
   const auto bytes = closed(sender, loop_of(sender));
   const auto received = receiver.decode(kNow, 3, kNow, bytes);
   ASSERT_TRUE(received) << name_of(received.error());
-  const Node::Message& message = received->message;
+  const node::Node::Message& message = received->message;
   EXPECT_EQ(message.network, 3);
   EXPECT_EQ(receiver.directory().host_of(received->from), HostId{std::uint64_t{2} << 50});
   EXPECT_EQ(receiver.directory().find(received->from)->name.text(), "host2");
-  EXPECT_EQ(message.path, (Path{received->from, 2}));
+  EXPECT_EQ(message.path, (node::Path{received->from, 2}));
   const election::Message& heard = *message.election();
   EXPECT_EQ(heard.kind, election::Kind::loop);
   EXPECT_EQ(heard.priority, election::Priority{5});
@@ -82,7 +82,7 @@ TEST(Codec, AnElectionMessageArrivesAsItWasSent) {
 TEST(Codec, NeighbouringRevisionsTalkAndOthersDoNot) {
   for (const int step : {-1, 0, 1, 2, 3}) {
     Codec ours = room({.id = 1});
-    Codec theirs = room({.id = 2, .revision = wire::kRevision + step});
+    Codec theirs = room({.id = 2, .revision = kRevision + step});
     const auto there = theirs.decode(kNow, 0, kNow, closed(ours, loop_of(ours)));
     const auto back = ours.decode(kNow, 0, kNow, closed(theirs, loop_of(theirs, 4)));
     if (step < 2) {
@@ -94,9 +94,9 @@ TEST(Codec, NeighbouringRevisionsTalkAndOthersDoNot) {
     }
     EXPECT_EQ(refusal_of(there), DropReason::malformed) << step;
     EXPECT_EQ(refusal_of(back), DropReason::malformed) << step;
-    EXPECT_EQ(ours.malformed(wire::Error::wrong_revision), 1U);
-    EXPECT_EQ(ours.incompatible_revision(), wire::kRevision + step);
-    EXPECT_EQ(theirs.incompatible_revision(), wire::kRevision);
+    EXPECT_EQ(ours.malformed(Error::wrong_revision), 1U);
+    EXPECT_EQ(ours.incompatible_revision(), kRevision + step);
+    EXPECT_EQ(theirs.incompatible_revision(), kRevision);
     // It is said of the last one alone.
     EXPECT_FALSE(ours.decode(kNow, 0, kNow, {}));
     EXPECT_EQ(ours.incompatible_revision(), std::nullopt);
@@ -107,37 +107,37 @@ TEST(Codec, NeighbouringRevisionsTalkAndOthersDoNot) {
 TEST(Codec, KnowsNoForeignerBehindAnotherSeal) {
   Codec ours = room({.id = 1});
   for (const std::vector<auth::Key>& keys : {std::vector<auth::Key>{}, {key_of(9)}}) {
-    Codec theirs = room({.id = 2, .keys = keys, .revision = wire::kRevision + 2});
+    Codec theirs = room({.id = 2, .keys = keys, .revision = kRevision + 2});
     EXPECT_FALSE(ours.decode(kNow, 0, kNow, closed(theirs, loop_of(theirs))));
     EXPECT_EQ(ours.incompatible_revision(), std::nullopt);
   }
-  Codec theirs = room({.id = 2, .revision = wire::kRevision + 2});
+  Codec theirs = room({.id = 2, .revision = kRevision + 2});
   auto forged = closed(theirs, loop_of(theirs));
   forged.back() ^= std::byte{1};
   EXPECT_FALSE(ours.decode(kNow, 0, kNow, forged));
   EXPECT_EQ(ours.incompatible_revision(), std::nullopt);
-  EXPECT_EQ(ours.malformed(wire::Error::wrong_revision), 3U);
+  EXPECT_EQ(ours.malformed(Error::wrong_revision), 3U);
 }
 
 TEST(Codec, AnEchoArrivesAsItWasSent) {
   Codec sender = room({.id = 2});
   Codec receiver = room({.id = 1});
-  Node::Message message;
-  message.body = {SyncMessage{.kind = SyncMessage::Kind::echo,
-                              .will_follow = true,
-                              .objects = true,
-                              .exchange = 77,
-                              .timescale_generation = 2,
-                              .received = Nanos{-5},
-                              .sent = Nanos{123'456'789'012},
-                              .offset = 1'700'000'000s,
-                              .rate_ppt = -50'000'000,
-                              .sigma = Nanos{40},
-                              .bound = Nanos{1500}}};
+  node::Node::Message message;
+  message.body = {node::SyncMessage{.kind = node::SyncMessage::Kind::echo,
+                                    .will_follow = true,
+                                    .objects = true,
+                                    .exchange = 77,
+                                    .timescale_generation = 2,
+                                    .received = Nanos{-5},
+                                    .sent = Nanos{123'456'789'012},
+                                    .offset = 1'700'000'000s,
+                                    .rate_ppt = -50'000'000,
+                                    .sigma = Nanos{40},
+                                    .bound = Nanos{1500}}};
   const auto received = receiver.decode(kNow, 0, kNow - 3us, closed(sender, message));
   ASSERT_TRUE(received);
-  const SyncMessage& heard = *received->message.sync();
-  EXPECT_EQ(heard.kind, SyncMessage::Kind::echo);
+  const node::SyncMessage& heard = *received->message.sync();
+  EXPECT_EQ(heard.kind, node::SyncMessage::Kind::echo);
   EXPECT_TRUE(heard.will_follow);
   EXPECT_TRUE(heard.objects);
   EXPECT_EQ(heard.exchange, 77U);
@@ -217,7 +217,7 @@ TEST(Codec, ATwinOfTheSameSecondIsToldOfUs) {
   for (int i = 0; i < 3; ++i)
     first.decode(kNow, 0, kNow, closed(second, loop_of(second)), Codec::Source::elsewhere);
   ASSERT_TRUE(first.id_taken());
-  std::array<std::byte, wire::kMaxBytes> buffer;
+  std::array<std::byte, kMaxBytes> buffer;
   for (int i = 0; i < 3; ++i) {
     EXPECT_FALSE(second.id_taken());
     const std::size_t size = first.word_to_twin(buffer);
@@ -249,7 +249,7 @@ TEST(Codec, OurOwnWordsFromElsewhereAreNoTwin) {
 TEST(Codec, TheEarlierTwinMakesItselfKnownToTheLater) {
   Codec early = room({.id = 1, .life = 10});
   Codec late = room({.id = 1, .life = 900});
-  std::array<std::byte, wire::kMaxBytes> buffer;
+  std::array<std::byte, kMaxBytes> buffer;
   EXPECT_EQ(early.word_to_twin(buffer), 0U) << "there is none yet";
   for (int i = 0; i < 3; ++i) early.decode(kNow, 0, kNow, closed(late, loop_of(late)));
   ASSERT_TRUE(early.id_taken());
@@ -273,7 +273,7 @@ TEST(Codec, TheEarlierTwinMakesItselfKnownToTheLater) {
 TEST(Codec, OurParentsHintOfOurLifeBeforeIsNoTwin) {
   Codec before = room({.id = 1, .life = 10});
   Codec self = room({.id = 1, .life = 11});
-  std::array<std::byte, wire::kMaxBytes> buffer;
+  std::array<std::byte, kMaxBytes> buffer;
   for (int i = 0; i < 5; ++i) {
     const std::size_t size = before.crash_hint(buffer);
     EXPECT_EQ(refusal_of(self.decode(kNow, 0, kNow, {buffer.data(), size})),
@@ -288,7 +288,7 @@ TEST(Codec, ACrashHintNamesTheLifeThatEnded) {
   EXPECT_TRUE(receiver.decode(kNow, 0, kNow, closed(dead, loop_of(dead))));
   // The parent has counted nothing of what its worker sent.
   Codec parents = room({.id = 2, .life = 10});
-  std::array<std::byte, wire::kMaxBytes> buffer;
+  std::array<std::byte, kMaxBytes> buffer;
   const std::size_t size = parents.crash_hint(buffer);
   const auto received = receiver.decode(kNow, 0, kNow, {buffer.data(), size});
   ASSERT_TRUE(received) << name_of(received.error());
@@ -303,12 +303,12 @@ TEST(Codec, ACrashHintNamesTheLifeThatEnded) {
 TEST(Codec, WordsAreForTheDaemon) {
   Codec sender = room({.id = 2});
   Codec receiver = room({.id = 1});
-  const wire::DiagnosticBody word{.kind = wire::DiagnosticBody::Kind::answer,
-                                  .level = 2,
-                                  .parts = 1,
-                                  .question = 9,
-                                  .text = wire::Text<wire::DiagnosticBody::kMaxText>("fire")};
-  std::array<std::byte, wire::kMaxBytes> buffer;
+  const DiagnosticBody word{.kind = DiagnosticBody::Kind::answer,
+                            .level = 2,
+                            .parts = 1,
+                            .question = 9,
+                            .text = Text<DiagnosticBody::kMaxText>("fire")};
+  std::array<std::byte, kMaxBytes> buffer;
   const std::size_t size = sender.encode(word, buffer);
   const auto received = receiver.decode(kNow, 0, kNow, {buffer.data(), size});
   ASSERT_TRUE(received) << name_of(received.error());
@@ -327,19 +327,19 @@ TEST(Codec, RostersAndWordsOfGroupsSayWhoSpeaks) {
   Codec sender = room({.id = 2});
   const auto name_after = [&](const auto& body) {
     Codec receiver = room({.id = 1});
-    std::array<std::byte, wire::kMaxBytes> buffer;
+    std::array<std::byte, kMaxBytes> buffer;
     const std::size_t size = sender.encode(body, buffer);
     const auto received = receiver.decode(kNow, 0, kNow, {buffer.data(), size});
     EXPECT_TRUE(received) << name_of(received.error());
     const Directory::Host* const host = receiver.directory().find(HostId{std::uint64_t{2} << 50});
     return host == nullptr ? "unknown" : std::string(host->name.text());
   };
-  wire::VoterSetBody voter_set;
+  VoterSetBody voter_set;
   voter_set.voters.push_back(HostId{std::uint64_t{2} << 50});
   EXPECT_EQ(name_after(voter_set), "host2");
-  wire::GroupBody group{.name = wire::GroupName("web")};
+  GroupBody group{.name = GroupName("web")};
   EXPECT_EQ(name_after(group), "host2");
-  group.kind = wire::GroupBody::Kind::c;
+  group.kind = GroupBody::Kind::c;
   EXPECT_EQ(name_after(group), "") << "an election is not slowed down by it";
 }
 
@@ -369,11 +369,11 @@ TEST(Codec, KeysCanBeChangedOneHostAfterTheOther) {
 TEST(Codec, NumbersThatOnlyOverflowAreRefused) {
   Codec sender = room({.id = 2});
   Codec receiver = room({.id = 1});
-  Node::Message message;
-  message.body = {SyncMessage{.kind = SyncMessage::Kind::echo, .sent = Nanos::max()}};
+  node::Node::Message message;
+  message.body = {node::SyncMessage{.kind = node::SyncMessage::Kind::echo, .sent = Nanos::max()}};
   EXPECT_EQ(refusal_of(receiver.decode(kNow, 0, kNow, closed(sender, message))),
             DropReason::malformed);
-  EXPECT_EQ(receiver.malformed(wire::Error::bad_value), 1U);
+  EXPECT_EQ(receiver.malformed(Error::bad_value), 1U);
 }
 
 // Random, mutated and replayed datagrams: the counters add up and nobody is admitted.
@@ -387,7 +387,7 @@ TEST(Codec, NoiseChangesNothing) {
   for (int i = 0; i < kTries; ++i) {
     std::vector<std::byte> bytes = good;
     if (chance.chance(0.3)) {
-      bytes.assign(chance.below(wire::kMaxBytes + 20), std::byte{0});
+      bytes.assign(chance.below(kMaxBytes + 20), std::byte{0});
       for (std::byte& byte : bytes) byte = static_cast<std::byte>(chance.below(256));
     } else {
       for (std::uint64_t flips = chance.below(4); flips > 0; --flips)
@@ -408,4 +408,4 @@ TEST(Codec, NoiseChangesNothing) {
 }
 
 }  // namespace
-}  // namespace tempo::node
+}  // namespace tempo::wire

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-namespace tempo::node {
+namespace tempo::wire {
 
 Directory::Host* Directory::admit(HostId id) {
   if (id == kNoHost) return nullptr;
@@ -44,4 +44,4 @@ HostId Directory::host_of(NodeId node) const {
   return host == nullptr ? kNoHost : host->id;
 }
 
-}  // namespace tempo::node
+}  // namespace tempo::wire

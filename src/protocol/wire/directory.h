@@ -18,7 +18,7 @@
 #include "protocol/auth/replay_window.h"
 #include "protocol/wire/name.h"
 
-namespace tempo::node {
+namespace tempo::wire {
 
 class Directory {
  public:
@@ -27,7 +27,7 @@ class Directory {
   struct Host {
     HostId id = kNoHost;
     NodeId node = kNobody;
-    wire::Name name;
+    Name name;
     Incarnation incarnation{};
     bool heard = false;  // not only heard of
     Instant last_heard{};
@@ -52,4 +52,4 @@ class Directory {
   std::map<NodeId, Host*> by_node_;
 };
 
-}  // namespace tempo::node
+}  // namespace tempo::wire

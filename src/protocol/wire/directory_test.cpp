@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-namespace tempo::node {
+namespace tempo::wire {
 namespace {
 
 TEST(Directory, GivesAHostTheTopOfItsId) {
@@ -68,4 +68,4 @@ RC_GTEST_PROP(DirectoryProperty, OrderIsThatOfTheIds, (std::vector<std::uint64_t
 }
 
 }  // namespace
-}  // namespace tempo::node
+}  // namespace tempo::wire
