@@ -49,8 +49,9 @@ bool sane(std::int64_t nanos) { return nanos > -kMaxSpan && nanos < kMaxSpan; }
 
 std::string_view name_of(DropReason refusal) {
   constexpr std::array<std::string_view, static_cast<std::size_t>(DropReason::count)> kNames{
-      "malformed", "other_cluster", "not_sealed", "unknown_key",    "forged",    "replayed",
-      "old_life",  "own",           "own_id",     "too_many_hosts", "not_for_us"};
+      "malformed", "other_cluster",     "not_sealed", "unknown_key",       "forged",
+      "replayed",  "stale_incarnation", "own",        "duplicate_host_id", "too_many_hosts",
+      "not_for_us"};
   return kNames.at(static_cast<std::size_t>(refusal));
 }
 

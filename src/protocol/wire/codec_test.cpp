@@ -359,6 +359,14 @@ TEST(Codec, StrangersAreRefusedByName) {
   EXPECT_EQ(receiver.directory().size(), 1U);  // nobody was admitted
 }
 
+// Counters of `tempo status --json` are made of these names.
+TEST(DropReason, IsNamedLikeItsEnumerator) {
+  EXPECT_EQ(name_of(DropReason::replayed), "replayed");
+  EXPECT_EQ(name_of(DropReason::stale_incarnation), "stale_incarnation");
+  EXPECT_EQ(name_of(DropReason::duplicate_host_id), "duplicate_host_id");
+  EXPECT_EQ(name_of(DropReason::not_for_us), "not_for_us");
+}
+
 TEST(Codec, KeysCanBeChangedOneHostAfterTheOther) {
   Codec old_first = room({.id = 1, .keys = {key_of(1), key_of(2)}});
   Codec new_first = room({.id = 2, .keys = {key_of(2), key_of(1)}});
