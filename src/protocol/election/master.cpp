@@ -10,9 +10,9 @@ namespace {
 
 constexpr std::uint32_t kMaxBackoff = 16;
 constexpr int kRoundsToOverlook = 2;  // Adjtime intervals without a correction
-constexpr int kRoundsToGiveUp = 8;    // Adjtime intervals without anything addressed to us
+constexpr int kRoundsToGiveUp = 8;    // Adjtime intervals without a message to this node
 
-// The timers that make sense in a state; entering it stops the others.
+// Whether a timer may run in a state; entering the state stops all others.
 constexpr bool belongs_there(Timer timer, State state) {
   switch (timer) {
     case Timer::startup:
@@ -79,7 +79,7 @@ void MasterElection::receive(Turn<MasterElection>& turn, NodeId from, const Mess
       const bool lower = !rules_->variant.no_epoch && message.epoch < followed_ &&
                          !mutated(Mutation::obey_lower_epoch);
       if (correction && lower) {
-        // Not acknowledged: Stale says more. Whoever is not master sends it by the table.
+        // No Ack: Stale replaces it. A node that is not master sends Stale through the table.
         if (ruling()) send(step, from, make(Kind::stale));
       } else {
         if (!mutated(Mutation::no_ack)) {
@@ -88,7 +88,7 @@ void MasterElection::receive(Turn<MasterElection>& turn, NodeId from, const Mess
           ack.subject_incarnation = message.incarnation;
           send(step, from, ack);
         }
-        if (!courier_.fresh(from, life_of(message), message.sequence) &&
+        if (!courier_.fresh(from, incarnation_of(message), message.sequence) &&
             !mutated(Mutation::apply_twice))
           return;
       }
@@ -104,15 +104,15 @@ void MasterElection::on_timer(Turn<MasterElection>& turn, TimerId id) {
   if (ended_ || turn.now < due) return;
   timers_.stop(timer);
   Step step{turn};
-  // Found overdue by this much, a wait for answers has proved nothing: they may lie unread, or we
-  // slept.
+  // A wait for answers that is overdue by this much proves nothing: answers may lie unread, or this
+  // machine was suspended.
   const bool overdue = turn.now - due > timing().candidate && !mutated(Mutation::no_overdue);
   switch (timer) {
     case Timer::startup:
       happen(step, rival_ ? Event::startup_timeout_rival : Event::startup_timeout);
       break;
     case Timer::no_master:
-      // One that never leads asks again, for as long as nobody leads.
+      // An ineligible node asks again until it finds a master.
       happen(step, overdue || priority_ == kIneligible ? Event::no_master_overdue
                                                        : Event::no_master_timeout);
       break;
@@ -178,7 +178,7 @@ void MasterElection::command(Turn<MasterElection>& turn, Command command) {
   timers_.set(Timer::retransmit, courier_.due());
 }
 
-// --- walking the table ---
+// --- executing the table ---
 
 void MasterElection::happen(Step& step, Event event) {
   const std::uint8_t cell =
@@ -199,7 +199,7 @@ void MasterElection::happen(Step& step, Event event) {
   if (state_ != State::consistency) first_ = kNobody;
 }
 
-// The one place where the state changes. What does not outlive the old state ends here.
+// The only function that assigns state_. It also ends everything that belongs to the old state.
 void MasterElection::enter(State next) {
   const State last = state_;
   state_ = next;
@@ -248,12 +248,12 @@ void MasterElection::act(Step& step, Action action) {
         broadcast_loop(step);
         break;
       }
-      Message news = make(kind);
+      Message message = make(kind);
       if (kind == Kind::masterdown) {
-        news.subject = self_;
-        news.subject_incarnation = incarnation_;
+        message.subject = self_;
+        message.subject_incarnation = incarnation_;
       }
-      step.turn.out.broadcast(news);
+      step.turn.out.broadcast(message);
       break;
     }
     case Verb::reply: {
@@ -262,7 +262,7 @@ void MasterElection::act(Step& step, Action action) {
           make(mutated(Mutation::accept_two) && kind == Kind::refuse && state_ == State::accept
                    ? Kind::accept
                    : kind);
-      if (answer(reply.kind)) reply.answers = step.heard().sequence;
+      if (answer(reply.kind)) reply.answers = step.received().sequence;
       send(step, step.from, reply);
       break;
     }
@@ -314,12 +314,12 @@ void MasterElection::act(Step& step, Action action) {
       set_ = true;
       overlooked_at_ = step.now() + kRoundsToOverlook * timing().adjtime;
       step.turn.out.notify(
-          {.news = step.heard().kind == Kind::settime ? Change::set : Change::adjusted,
+          {.news = step.received().kind == Kind::settime ? Change::set : Change::adjusted,
            .peer = step.from,
-           .epoch = step.heard().epoch});
+           .epoch = step.received().epoch});
       break;
     case Verb::slaveup:
-      if (step.heard().kind == Kind::masterup) backoff_ = 1;
+      if (step.received().kind == Kind::masterup) backoff_ = 1;
       slaveup(step, false);
       break;
     case Verb::slaveup_was_master:
@@ -342,17 +342,17 @@ void MasterElection::act(Step& step, Action action) {
       if (step.new_call) send(step, step.from, make(Kind::settime));
       break;
     case Verb::settime_if_not_set:
-      if (step.heard().not_set) send(step, step.from, make(Kind::settime));
+      if (step.received().not_set) send(step, step.from, make(Kind::settime));
       break;
     case Verb::loop_at_once:
       loop_at_once(step);
       break;
     case Verb::loop_if_was_master:
-      if (step.heard().was_master) loop_at_once(step);
+      if (step.received().was_master) loop_at_once(step);
       break;
     case Verb::quit_election: {
       Message quit = make(Kind::quit);
-      quit.answers = step.heard().sequence;
+      quit.answers = step.received().sequence;
       send(step, step.from, quit);
       break;
     }
@@ -360,7 +360,8 @@ void MasterElection::act(Step& step, Action action) {
       if (!quit_under_way(step.from)) send(step, step.from, make(Kind::quit));
       break;
     case Verb::quit_rival:
-      // While a Quit is under way another Resolve would only draw another Masterack: decision 010.
+      // While a Quit is in flight, another Resolve would only cause another Masterack: decision
+      // 010.
       if (quit_under_way(step.from)) break;
       send(step, step.from, make(Kind::quit));
       list_.insert(step.from);
@@ -371,7 +372,7 @@ void MasterElection::act(Step& step, Action action) {
       send(step, first_, make(Kind::conflict));
       break;
     case Verb::follow_epoch:
-      follow(step, step.heard().epoch);
+      follow(step, step.received().epoch);
       break;
     case Verb::give_up_for_now:
       given_up_until_ = step.now() + timing().accept;
@@ -395,12 +396,12 @@ void MasterElection::act(Step& step, Action action) {
   }
 }
 
-// --- the small things ---
+// --- helpers ---
 
 void MasterElection::on_ack(const Step& step) {
   if (step.message->subject_incarnation != incarnation_) return;
-  const Message* done = courier_.acknowledge(step.from, step.message->answers);
-  if (done != nullptr && list_.contains(step.from)) note_answering(step);
+  const Message* acknowledged = courier_.acknowledge(step.from, step.message->answers);
+  if (acknowledged != nullptr && list_.contains(step.from)) note_answering(step);
 }
 
 // Only a peer of the highest priority may become heir.
@@ -411,13 +412,13 @@ void MasterElection::note_answering(const Step& step) {
     answering_.erase(step.from);
 }
 
-// What tells a sender's messages from those of its earlier life.
-Incarnation MasterElection::life_of(const Message& message) {
+// Distinguishes a sender's messages from those it sent before it restarted.
+Incarnation MasterElection::incarnation_of(const Message& message) {
   return mutated(Mutation::forget_incarnation) ? Incarnation{} : message.incarnation;
 }
 
-// The master we follow has spoken to us: it hears us, and is not given up.
-void MasterElection::on_notice(const Step& step) {
+// The master has sent a message to this node: it receives ours, so this node follows it further.
+void MasterElection::renew_trust(const Step& step) {
   give_up_at_ = step.now() + kRoundsToGiveUp * timing().adjtime;
   given_up_until_ = step.now();
 }
@@ -431,11 +432,11 @@ void MasterElection::follow(Step& step, const Epoch& epoch) {
   heir_ = kNobody;
   draw_election_span(step);
   overlooked_at_ = step.now() + kRoundsToOverlook * timing().adjtime;
-  on_notice(step);
+  renew_trust(step);
   step.turn.out.notify({.news = Change::follows, .peer = epoch.node, .epoch = epoch});
 }
 
-// For how long this node lets others go first.
+// Extra wait before a candidacy, so that nodes of higher priority stand first.
 Nanos MasterElection::deference() const { return steps_below_max(priority_) * election_width(); }
 
 void MasterElection::draw_election_span(Step& step) {
@@ -521,9 +522,9 @@ const char* MasterElection::check() const {
   if (!waits) return "no timer runs";
   if (state_ == State::slave && !timers_.running(Timer::election))
     return "a slave without an election timer";
-  if (!collects(state_) && !list_.empty()) return "a list where none belongs";
+  if (!collects(state_) && !list_.empty()) return "a list of slaves in a state that keeps none";
   if (!collects(state_) && state_ != State::startup && call_ != kNoSequence)
-    return "a call where none belongs";
+    return "a call in a state that makes none";
   if ((first_ != kNobody) != (state_ == State::consistency))
     return "the first master is remembered in consistency only";
   if ((candidate_ != kNobody) != (state_ == State::accept))
@@ -531,7 +532,7 @@ const char* MasterElection::check() const {
   if (ruling() && (followed_.node != self_ || followed_.incarnation != incarnation_))
     return "a master follows another";
   if (!rules_->variant.no_epoch && followed_.round > seen_)
-    return "a round is followed that was never seen";
+    return "the round followed is above the highest round seen";
   if (backoff_ < 1 || backoff_ > kMaxBackoff) return "back-off out of range";
   return nullptr;
 }

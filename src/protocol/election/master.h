@@ -1,18 +1,18 @@
-// TEMPO's election of a master: one node's part.
+// TEMPO's master election: one node's part.
 //
-// Every daemon runs the same machine. A slave is patient for a random time; each message of its
-// master starts that time anew. When it runs out the slave stands for election; the others accept
-// the first candidate they hear and refuse any other; a candidate that nobody refuses becomes
-// master when no more Accepts come in. Two candidates refuse each other, draw longer times and try
-// again. A newcomer asks for the master before it believes that there is none. Masterships are
-// ordered by epochs, so that of two masters who meet after a partition the newer one stays, and
-// nobody obeys an older one again.
+// Every daemon runs the same machine. A slave draws a random election timeout; each message of its
+// master restarts it. When it expires, the slave stands for election; the other nodes accept the
+// first candidate they hear and refuse any other; a candidate that no node refuses becomes master
+// when no more Accepts arrive. Two candidates refuse each other, draw longer timeouts and try
+// again. A starting node asks for the master before it assumes that there is none. Epochs order the
+// masterships: when two masters meet after a partition, the one with the newer epoch stays, and no
+// node obeys the older one again.
 //
-// Source: Gusella & Zatti 1985, sections 4 to 7. What is added, and why, is in
-// doc/internals/election.md; the machine reads as the table in master_table.h.
+// Source: Gusella & Zatti 1985, sections 4 to 7. doc/internals/election.md lists the additions and
+// their reasons; master_table.h has the machine as a table.
 //
-// The machine keeps the list of slaves and says whom to correct when; what the correction is, it
-// does not know. It leaves the clock, the network and the names of hosts to others.
+// The machine keeps the list of slaves and decides which slave to correct when. It leaves the
+// correction itself, the clock, the network and the host names to others.
 #pragma once
 
 #include <optional>
@@ -33,11 +33,11 @@ class MasterElection {
 
   struct Identity {
     NodeId self{};
-    Incarnation incarnation{};  // drawn by whoever starts this life, told to no other
+    Incarnation incarnation{};  // different at each start of the node
     Priority priority = kMaxPriority;
   };
 
-  // The rules are shared by many machines and must outlive them; they must have no faults.
+  // Many machines share the rules; the rules must outlive them, and faults_of(rules) must be empty.
   MasterElection(const Identity& identity, const Rules& rules)
       : self_(identity.self),
         incarnation_(identity.incarnation),
@@ -50,7 +50,7 @@ class MasterElection {
   void on_timer(Turn<MasterElection>& turn, TimerId timer);
   void command(Turn<MasterElection>& turn, Command command);
 
-  // A message of this node comes soon.
+  // Prefetches the state kept about this node, because a message from it follows soon.
   void fetch_ahead(NodeId from) const { courier_.fetch_ahead(from); }
 
   const Timers<Timer>& timers() const { return timers_; }
@@ -60,8 +60,8 @@ class MasterElection {
   bool ended() const { return ended_; }
   NodeId self() const { return self_; }
   Incarnation incarnation() const { return incarnation_; }
-  const Epoch& followed() const { return followed_; }  // its own while master
-  NodeId master() const { return followed_.node; }     // kNobody: none yet
+  const Epoch& followed() const { return followed_; }  // its own epoch while master
+  NodeId master() const { return followed_.node; }     // kNobody: it has not followed a master yet
   const NodeSet& list() const { return list_; }
   std::uint32_t backoff() const { return backoff_; }
   NodeId heir() const { return heir_; }
@@ -99,15 +99,15 @@ class MasterElection {
   }
 
  private:
-  // One step's inputs, handed from naming the event to carrying it out.
+  // Inputs of one step, passed from event_of to the actions.
   struct Step {
     Turn<MasterElection>& turn;
     NodeId from = kNobody;
     const Message* message = nullptr;  // null: a timer or a command
-    bool new_call = false;             // masterreq: not a repeat
+    bool new_call = false;             // masterreq: not a repeat of an earlier one
 
     Instant now() const { return turn.now; }
-    const Message& heard() const {  // for rows that only a message leads to
+    const Message& received() const {  // only for rows that a message triggers
       CHECK(message != nullptr);
       return *message;
     }
@@ -116,20 +116,20 @@ class MasterElection {
   const Timing& timing() const { return rules_->timing; }
   bool ruling() const { return state_ == State::master || state_ == State::conflict; }
 
-  // Naming the event of a message (master_events.cpp).
+  // Classifies a message as an event (master_events.cpp).
   std::optional<Event> event_of(Step& step);
   std::optional<Event> masters_event(Step& step);
   std::optional<Event> masters_event_without_epochs(Step& step);
   std::optional<Event> election_event(Step& step);
 
-  // Walking the table.
+  // Executes the table.
   void happen(Step& step, Event event);
   void enter(State next);
   void act(Step& step, Action action);
 
-  static Incarnation life_of(const Message& message);
+  static Incarnation incarnation_of(const Message& message);
   void on_ack(const Step& step);
-  void on_notice(const Step& step);
+  void renew_trust(const Step& step);
   void follow(Step& step, const Epoch& epoch);
   bool given_up(Instant now) const { return now >= give_up_at_ || now < given_up_until_; }
   Nanos election_width() const { return timing().election_max - timing().election_min; }
@@ -139,9 +139,9 @@ class MasterElection {
   void start_timer(Step& step, Timer timer);
   void slaveup(Step& step, bool was_master);
   Message make(Kind kind);
-  void send(Step& step, NodeId to, Message message);  // remembers it if its kind is reliable
+  void send(Step& step, NodeId to, Message message);  // retransmitted if its kind is reliable
 
-  // What it says of its own accord (master_calling.cpp).
+  // Messages that this node sends without being asked (master_calling.cpp).
   void begin_reign(Step& step);
   void stand(Step& step);
   Message call_message(const Step& step) const;
@@ -152,38 +152,39 @@ class MasterElection {
   void loop_at_once(Step& step);
   bool quit_under_way(NodeId to) const;
 
-  // What nearly every step needs comes first, what only some states use last: of a large network
-  // much lies in the processor's outer caches, and a slave's step should fetch little of it.
+  // Members that nearly every step needs come first, members that few states use come last: in a
+  // simulated network of many nodes, a slave's step then loads few cache lines.
   NodeId self_;
   Incarnation incarnation_;
   const Rules* rules_;
   Priority priority_;             // kIneligible from stay_out to come_back
   Priority configured_priority_;  // restored by come_back
   State state_ = State::startup;
-  bool set_ = false;    // the clock was corrected since the start
-  bool rival_ = false;  // startup: somebody younger asks, or somebody stands
+  bool set_ = false;    // a master has corrected the clock since the start
+  bool rival_ = false;  // startup: a node that started later asks, or a node stands
   bool ended_ = false;
-  Epoch followed_{};            // the highest whose master was followed; its own while ruling
-  std::uint32_t seen_ = 0;      // the highest round in any message
-  NodeId first_ = kNobody;      // set only in consistency
-  NodeId candidate_ = kNobody;  // set only in accept
-  NodeId heir_ = kNobody;       // named by the last Loop of the master followed
-  std::uint32_t backoff_ = 1;   // 1 to 16: the range is this many times wider
-  Nanos election_span_{0};      // the patience drawn, restarted again and again with this value
-  Instant overlooked_at_{};     // no correction by then: our Slaveup was lost
-  Instant give_up_at_{};        // nothing addressed to us by then: this master does not hear
-  Instant given_up_until_{};    // after a crash hint
-  Instant slaveup_not_before_{};
+  Epoch followed_{};            // highest epoch followed; its own while ruling
+  std::uint32_t seen_ = 0;      // highest round in any message
+  NodeId first_ = kNobody;      // first master heard; set in consistency only
+  NodeId candidate_ = kNobody;  // candidate accepted; set in accept only
+  NodeId heir_ = kNobody;       // from the last Loop of the master followed
+  std::uint32_t backoff_ = 1;   // factor on the range of the election timeout, 1 to 16
+  Nanos election_span_{0};      // election timeout drawn; every restart uses this value
+  Instant overlooked_at_{};     // without a correction by then, our Slaveup was lost
+  Instant give_up_at_{};      // without a message to us by then, this master does not receive ours
+  Instant given_up_until_{};  // after a crash hint: the master counts as gone until then
+  Instant slaveup_not_before_{};  // earliest time of the next Slaveup of an overlooked slave
   Timers<Timer> timers_;
   Courier<Message> courier_;
 
-  // At their defaults but where one calls or collects: startup, candidate, master, conflict.
-  NodeSet list_;                    // filled by candidates and masters
-  NodeSet answering_;               // of list_: answered last time; of the highest priority
-  Sequence call_ = kNoSequence;     // the last Masterreq or Election
-  std::uint32_t repeats_left_ = 0;  // of that call
-  Instant candidacy_ends_{};        // candidate: at the latest; accept/2 after the Election
-  Instant loop_not_before_{};       // for Loops out of turn
+  // At their defaults except in the states that call or collect: startup, candidate, master,
+  // conflict.
+  NodeSet list_;                    // nodes that follow this candidate or master
+  NodeSet answering_;               // of list_: answered the last message, and has kMaxPriority
+  Sequence call_ = kNoSequence;     // sequence number of the last Masterreq or Election
+  std::uint32_t repeats_left_ = 0;  // sends of that call still to come
+  Instant candidacy_ends_{};        // candidate: latest end, accept/2 after the Election
+  Instant loop_not_before_{};       // earliest time of the next unscheduled Loop
 };
 
 static_assert(Machine<MasterElection>);

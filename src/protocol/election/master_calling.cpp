@@ -1,4 +1,5 @@
-// What a node says of its own accord: calls and their repeats, retransmissions, rounds, Loops.
+// Messages that a node sends without being asked: calls and their repeats, retransmissions, Adjtime
+// rounds, Loops.
 #include "protocol/election/master.h"
 #include "protocol/election/master_mutation.h"
 
@@ -24,7 +25,7 @@ void MasterElection::stand(Step& step) {
     timers_.set(Timer::repeat, step.now() + timing().candidate / 6);
 }
 
-// The Masterreq or Election under way, with its age.
+// The current Masterreq or Election, with its age.
 Message MasterElection::call_message(const Step& step) const {
   const bool starting = state_ == State::startup;
   Message call{.kind = starting ? Kind::masterreq : Kind::election,
@@ -66,7 +67,8 @@ void MasterElection::retransmit(Step& step) {
       });
 }
 
-// One Adjtime at a time to each: who has not answered the last round's is not asked anew.
+// At most one Adjtime to each slave at a time: a slave that has not acknowledged the last one gets
+// no new one.
 void MasterElection::adjtime_round(Step& step) {
   NodeSet busy;
   courier_.each([&](NodeId to, const Message& message) {

@@ -1,4 +1,4 @@
-// Which event a message is: everything that does not fit a column of the table.
+// Classifies a message as an event: conditions that do not fit into a column of the table.
 #include <optional>
 
 #include "protocol/election/master.h"
@@ -10,8 +10,8 @@ std::optional<Event> MasterElection::event_of(Step& step) {
   const Message& message = *step.message;
   switch (message.kind) {
     case Kind::masterreq: {
-      step.new_call = courier_.newer_call(step.from, life_of(message), message.sequence);
-      // A master that restarts has lost its mastership: the same as a hint that it is gone.
+      step.new_call = courier_.newer_call(step.from, incarnation_of(message), message.sequence);
+      // A master that restarts has lost its mastership: treated like a crash hint.
       if (state_ == State::slave && step.from == followed_.node &&
           message.incarnation != followed_.incarnation)
         return heir_ == self_ && priority_ != kIneligible ? Event::masterdown_heir
@@ -24,7 +24,7 @@ std::optional<Event> MasterElection::event_of(Step& step) {
     }
     case Kind::election:
       return election_event(step);
-    // Answers are bound: one that names another Election is acknowledged and that is all.
+    // An answer counts for the Election that it names; any other answer is only acknowledged.
     case Kind::accept:
     case Kind::refuse:
       if (message.answers != call_ && !mutated(Mutation::unbound_answers)) return std::nullopt;
@@ -54,7 +54,7 @@ std::optional<Event> MasterElection::event_of(Step& step) {
     case Kind::adjtime:
     case Kind::settime:
     case Kind::loop:
-      // Not a mastership of its sender: malformed.
+      // Malformed: the epoch is not a mastership of the sender.
       if (message.epoch.node != step.from || (message.epoch.round == 0) != rules_->variant.no_epoch)
         return std::nullopt;
       return rules_->variant.no_epoch ? masters_event_without_epochs(step) : masters_event(step);
@@ -66,10 +66,10 @@ std::optional<Event> MasterElection::event_of(Step& step) {
 
 std::optional<Event> MasterElection::election_event(Step& step) {
   const Message& message = *step.message;
-  if (!courier_.newer_call(step.from, life_of(message), message.sequence)) {
+  if (!courier_.newer_call(step.from, incarnation_of(message), message.sequence)) {
     if (rules_->variant.refuse_duplicate && state_ == State::accept && step.from == candidate_)
       return Event::election_duplicate;
-    // A repeat: answered again only while our answer is not known to have arrived.
+    // A repeat: answer it again only while our answer is unacknowledged.
     const Message* again = courier_.under_way(step.from, [&](const Message& sent) {
       return answer(sent.kind) && sent.answers == message.sequence;
     });
@@ -91,7 +91,7 @@ std::optional<Event> MasterElection::masters_event(Step& step) {
   const Kind kind = message.kind;
   const bool names_our_election = message.answers == call_ && call_ != kNoSequence;
 
-  // The printed quarrel of two masters, whatever their epochs say.
+  // Variant: two masters resolve their conflict as printed, regardless of epochs.
   if (rules_->variant.conflict_kills_both && ruling() &&
       (kind == Kind::resolve || kind == Kind::masterack || kind == Kind::quit))
     return masters_event_without_epochs(step);
@@ -114,7 +114,7 @@ std::optional<Event> MasterElection::masters_event(Step& step) {
 
   const bool addressed = kind == Kind::adjtime || kind == Kind::settime ||
                          kind == Kind::masterack || kind == Kind::quit;
-  if (addressed) on_notice(step);
+  if (addressed) renew_trust(step);
   if (kind == Kind::loop) heir_ = message.subject;
   if (state_ == State::consistency && step.from != first_) return Event::rival;
 
@@ -133,7 +133,8 @@ std::optional<Event> MasterElection::masters_event(Step& step) {
     default:
       break;
   }
-  // Masterup, Loop and Resolve of a master that has been given up restart and stop nothing.
+  // Masterup, Loop and Resolve of a master that this node has given up change no timer or
+  // candidacy.
   if (!is_new && given_up(step.now()) && !mutated(Mutation::never_give_up))
     return Event::loop_given_up;
   if (kind == Kind::masterup) return Event::masterup;
@@ -141,7 +142,7 @@ std::optional<Event> MasterElection::masters_event(Step& step) {
   return is_new ? Event::resolve_new : Event::resolve;
 }
 
-// Without epochs a mastership is known by its master alone, and a message by its kind.
+// Without epochs, the master alone identifies a mastership, and the kind alone the event.
 std::optional<Event> MasterElection::masters_event_without_epochs(Step& step) {
   const Message& message = *step.message;
   const Kind kind = message.kind;

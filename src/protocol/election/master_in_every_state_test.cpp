@@ -1,4 +1,4 @@
-// What holds of the machine whatever state it is in.
+// Properties that hold in every state of the machine.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -32,30 +32,30 @@ INSTANTIATE_TEST_SUITE_P(All, InEveryFollowing,
 
 // --- acknowledgement ---
 
-// A reliable message is acknowledged on arrival, before anything else is done about it.
-TEST_P(InEveryState, EveryReliableMessageIsAcknowledgedFirst) {
+// The node acknowledges a reliable message before it acts on it.
+TEST_P(InEveryState, AcknowledgesEveryReliableMessageFirst) {
   for (const Kind kind : kReliable) {
     Harness harness;
     bring_to(harness, GetParam());
     Peer sender = master_of(50, 6);
-    const Message message = sender.says(kind);
+    const Message message = sender.make(kind);
     const auto lines = harness.receive(sender.id, message);
     ASSERT_FALSE(lines.empty()) << name_of(kind);
     EXPECT_EQ(lines.front(), "ack to 6") << name_of(kind);
     EXPECT_EQ(std::ranges::count(lines, "ack to 6"), 1) << name_of(kind);
     const Message& ack = harness.sent(Kind::ack);
     EXPECT_EQ(ack.answers, message.sequence);
-    EXPECT_EQ(ack.subject_incarnation, sender.life);
-    EXPECT_EQ(ack.incarnation, kLife);
+    EXPECT_EQ(ack.subject_incarnation, sender.incarnation);
+    EXPECT_EQ(ack.incarnation, kIncarnation);
   }
 }
 
-TEST_P(InEveryState, ADuplicateIsAcknowledgedAgainAndAppliedOnce) {
+TEST_P(InEveryState, AcknowledgesADuplicateAgainAndAppliesItOnce) {
   for (const Kind kind : kReliable) {
     Harness harness;
     bring_to(harness, GetParam());
     Peer sender = master_of(50, 6);
-    const Message message = sender.says(kind);
+    const Message message = sender.make(kind);
     harness.receive(sender.id, message);
     const State state = harness.state();
     const Epoch followed = harness.machine().followed();
@@ -76,7 +76,7 @@ TEST_P(InEveryState, ADuplicateIsAcknowledgedAgainAndAppliedOnce) {
 
 // --- corrections of a lower epoch ---
 
-TEST_P(InEveryFollowing, ACorrectionOfALowerEpochIsAnsweredByStaleAndNothingElseIsDoneWithIt) {
+TEST_P(InEveryFollowing, AnswersACorrectionOfALowerEpochWithStaleAndIgnoresIt) {
   for (const Kind kind : {Kind::adjtime, Kind::settime}) {
     Harness harness;
     bring_to(harness, GetParam());
@@ -95,7 +95,7 @@ TEST_P(InEveryFollowing, ACorrectionOfALowerEpochIsAnsweredByStaleAndNothingElse
 
 // --- stopping ---
 
-TEST_P(InEveryState, StopEndsItAndAMasterSaysSo) {
+TEST_P(InEveryState, StopEndsItAndAMasterSendsMasterdown) {
   Harness harness;
   bring_to(harness, GetParam());
   const auto lines = harness.command(Command::stop);
@@ -103,7 +103,7 @@ TEST_P(InEveryState, StopEndsItAndAMasterSaysSo) {
   if (rules) {
     EXPECT_THAT(lines, ElementsAre("masterdown to all", "ended"));
     EXPECT_EQ(harness.sent(Kind::masterdown).subject, kSelf);
-    EXPECT_EQ(harness.sent(Kind::masterdown).subject_incarnation, kLife);
+    EXPECT_EQ(harness.sent(Kind::masterdown).subject_incarnation, kIncarnation);
   } else {
     EXPECT_THAT(lines, ElementsAre("ended"));
   }
@@ -116,9 +116,9 @@ TEST_P(InEveryState, StopEndsItAndAMasterSaysSo) {
   EXPECT_EQ(harness.machine().timers().first(), kNever);
 }
 
-// --- harmless things ---
+// --- inputs without effect ---
 
-TEST_P(InEveryState, ItsOwnBroadcastIsDiscarded) {
+TEST_P(InEveryState, IgnoresItsOwnBroadcast) {
   Harness harness;
   bring_to(harness, GetParam());
   const std::string before = harness.packed_now();
@@ -129,7 +129,7 @@ TEST_P(InEveryState, ItsOwnBroadcastIsDiscarded) {
   }
 }
 
-TEST_P(InEveryState, ATimerWokenEarlyDoesNothing) {
+TEST_P(InEveryState, IgnoresATimerThatFiresEarly) {
   Harness harness("lan", 4);
   bring_to(harness, GetParam());
   const std::string before = harness.packed_now();
@@ -140,9 +140,9 @@ TEST_P(InEveryState, ATimerWokenEarlyDoesNothing) {
   }
 }
 
-// A forged master's message that names no mastership: nobody is followed, nothing falls over. In a
-// process of its own, because a machine that falls over takes its process with it.
-TEST_P(InEveryState, AMastersMessageWithoutAMastershipDoesNoHarm) {
+// A forged master's message without a mastership: the node follows no new master and does not
+// crash. The test runs it in a child process, because a failed CHECK ends the process.
+TEST_P(InEveryState, IgnoresAMastersMessageWithoutAMastership) {
   for (std::size_t i = 0; i < kKinds; ++i) {
     const auto kind = static_cast<Kind>(i);
     if (!masters_message(kind)) continue;

@@ -1,4 +1,4 @@
-// What is acknowledged, repeated, answered and ignored.
+// Acknowledgements, repeats of calls, answers to Elections, and messages that are ignored.
 #include <utility>
 
 #include <gmock/gmock.h>
@@ -12,29 +12,29 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// A sender that starts again counts from 1: its first messages are not old ones.
-TEST(Acknowledgement, ARestartedSenderIsHeardAnew) {
+// A sender that restarts counts from 1 again; its first messages are not duplicates.
+TEST(Acknowledgement, AcceptsTheFirstMessagesOfARestartedSender) {
   Harness harness;
   bring_to(harness, State::slave);
   Peer master = master_of(20, 6);
   EXPECT_THAT(harness.receive(master, Kind::adjtime), ElementsAre("ack to 6", "adjusted by 6"));
   Peer again = master;
-  again.life = Incarnation{999};
-  again.epoch = {21, again.id, again.life};
+  again.incarnation = Incarnation{999};
+  again.epoch = {21, again.id, again.incarnation};
   again.last = 0;
-  const Message first = again.says(Kind::adjtime);
+  const Message first = again.make(Kind::adjtime);
   ASSERT_EQ(first.sequence, Sequence{1});
   EXPECT_THAT(harness.receive(again.id, first), ElementsAre("ack to 6", "adjusted by 6"));
   EXPECT_THAT(harness.receive(again.id, first), ElementsAre("ack to 6"));
 }
 
-TEST(Acknowledgement, OfAnotherLifeIsIgnored) {
+TEST(Acknowledgement, OfAnotherIncarnationIsIgnored) {
   Harness harness;
   bring_to(harness, State::accept);
   Peer candidate = peer(4);
   candidate.last = 100;
   Message ack;
-  // Its Accept is the third message it numbered: Masterreq, Slaveup, Accept.
+  // The Accept is the node's third numbered message, after Masterreq and Slaveup.
   ack.answers = Sequence{3};
   ack.subject_incarnation = Incarnation{76};
   harness.receive(candidate, Kind::ack, ack);
@@ -42,27 +42,27 @@ TEST(Acknowledgement, OfAnotherLifeIsIgnored) {
   EXPECT_THAT(harness.run_out(Timer::retransmit), ElementsAre("accept to 4"));
   EXPECT_EQ(harness.sent(Kind::accept).sequence, Sequence{3});
 
-  ack.subject_incarnation = kLife;
+  ack.subject_incarnation = kIncarnation;
   ack.answers = Sequence{2};
   harness.receive(candidate, Kind::ack, ack);
   EXPECT_TRUE(harness.runs(Timer::retransmit)) << "another message was acknowledged";
-  Peer stranger = peer(5);
+  Peer other = peer(5);
   ack.answers = Sequence{3};
-  harness.receive(stranger, Kind::ack, ack);
-  EXPECT_TRUE(harness.runs(Timer::retransmit)) << "somebody else acknowledged it";
+  harness.receive(other, Kind::ack, ack);
+  EXPECT_TRUE(harness.runs(Timer::retransmit)) << "another node acknowledged it";
   harness.receive(candidate, Kind::ack, ack);
   EXPECT_FALSE(harness.runs(Timer::retransmit));
 }
 
-// The same round, a smaller name or an earlier life: lower all the same.
-TEST(LowerEpoch, IsComparedByRoundThenNameThenLife) {
+// In the same round, a smaller node id or an earlier incarnation makes an epoch lower.
+TEST(LowerEpoch, IsComparedByRoundThenNodeThenIncarnation) {
   Harness harness;
   bring_to(harness, State::slave);  // follows (10, 9, 509)
   Peer smaller = master_of(10, 8);
   EXPECT_THAT(harness.receive(smaller, Kind::adjtime), ElementsAre("stale to 8"));
   Peer earlier = old_master();
-  earlier.life = Incarnation{508};
-  earlier.epoch.incarnation = earlier.life;
+  earlier.incarnation = Incarnation{508};
+  earlier.epoch.incarnation = earlier.incarnation;
   EXPECT_THAT(harness.receive(earlier, Kind::adjtime), ElementsAre("stale to 9"));
   Peer same = old_master();
   EXPECT_THAT(harness.receive(same, Kind::adjtime), ElementsAre("ack to 9", "adjusted by 9"));
@@ -73,7 +73,7 @@ TEST(LowerEpoch, IsComparedByRoundThenNameThenLife) {
 
 // --- repeats of Masterreq and Election ---
 
-TEST(Repeats, OfMasterreqComeEveryFifthOfTheStartAndSayHowOldItIs) {
+TEST(Repeats, OfMasterreqComeEveryFifthOfTheStartWithItsAge) {
   Harness harness("lan", 4);
   EXPECT_THAT(harness.start(), ElementsAre("masterreq to all"));
   EXPECT_EQ(harness.sent(Kind::masterreq).age, 0ns);
@@ -87,7 +87,7 @@ TEST(Repeats, OfMasterreqComeEveryFifthOfTheStartAndSayHowOldItIs) {
   EXPECT_FALSE(harness.runs(Timer::repeat));
 }
 
-TEST(Repeats, OfElectionComeEverySixthOfTheCandidateTimerAndSayHowOldItIs) {
+TEST(Repeats, OfElectionComeEverySixthOfTheCandidateTimerWithItsAge) {
   Harness harness("lan", 4);
   bring_to(harness, State::slave);
   EXPECT_THAT(harness.command(Command::stand), ElementsAre("election to all"));
@@ -103,7 +103,7 @@ TEST(Repeats, OfElectionComeEverySixthOfTheCandidateTimerAndSayHowOldItIs) {
     EXPECT_EQ(harness.sent(Kind::election).epoch, first.epoch);
   }
   EXPECT_FALSE(harness.runs(Timer::repeat));
-  EXPECT_LT(harness.now() - stood, 200ms) << "the last one leaves room for an answer";
+  EXPECT_LT(harness.now() - stood, 200ms) << "time is left for an answer to the last one";
 }
 
 TEST(Repeats, StopWhenTheCandidateWithdraws) {
@@ -116,7 +116,7 @@ TEST(Repeats, StopWhenTheCandidateWithdraws) {
   EXPECT_FALSE(harness.runs(Timer::repeat));
 }
 
-TEST(Repeats, AreNotMadeWhenTheRulesWantNone) {
+TEST(Repeats, AreNotSentIfTheRulesSayZero) {
   Harness harness("lan", 0);
   harness.start();
   EXPECT_FALSE(harness.runs(Timer::repeat));
@@ -127,7 +127,7 @@ TEST(Repeats, AreNotMadeWhenTheRulesWantNone) {
 
 // --- rivals ---
 
-TEST(Rival, InStartupIsOnlyWhoStartedLater) {
+TEST(Rival, InStartupIsANodeThatStartedLater) {
   Peer other = peer(4);
   Message asks;
   asks.age = 100ms;
@@ -137,7 +137,7 @@ TEST(Rival, InStartupIsOnlyWhoStartedLater) {
     harness.sleep(100ms);
     EXPECT_THAT(harness.receive(other, Kind::masterreq, asks), IsEmpty());
     harness.run_out(Timer::startup);
-    EXPECT_EQ(harness.state(), State::no_master) << "as old as ourselves: it gives way";
+    EXPECT_EQ(harness.state(), State::no_master) << "of the same age: this node continues";
   }
   {
     Harness harness;
@@ -145,7 +145,7 @@ TEST(Rival, InStartupIsOnlyWhoStartedLater) {
     harness.sleep(100ms + 1ns);
     EXPECT_THAT(harness.receive(other, Kind::masterreq, asks), IsEmpty());
     harness.run_out(Timer::startup);
-    EXPECT_EQ(harness.state(), State::slave) << "younger: we give way";
+    EXPECT_EQ(harness.state(), State::slave) << "younger: this node becomes slave";
   }
 }
 
@@ -166,9 +166,9 @@ TEST(Rival, CandidateYieldsToAnOlderCandidacyOnly) {
   }
 }
 
-// --- answers are bound to the Election they answer ---
+// --- an answer counts only for the Election that it names ---
 
-TEST(Answers, ThatNameAnotherElectionAreAcknowledgedAndIgnored) {
+TEST(Answers, ToAnotherElectionAreAcknowledgedAndIgnored) {
   Harness harness;
   bring_to(harness, State::candidate);
   Peer other = peer(4);
@@ -186,7 +186,7 @@ TEST(Answers, ThatNameAnotherElectionAreAcknowledgedAndIgnored) {
   EXPECT_EQ(harness.machine().timers().at(Timer::candidate), ends);
 }
 
-TEST(Answers, ThatNameOursCount) {
+TEST(Answers, ToOurElectionCount) {
   {
     Harness harness;
     bring_to(harness, State::candidate);
@@ -217,7 +217,7 @@ TEST(Answers, ThatNameOursCount) {
   }
 }
 
-TEST(Answers, AQuitOfANewEpochIsObeyedWhateverItNames) {
+TEST(Answers, AQuitOfANewEpochIsObeyedForAnyElection) {
   Harness harness;
   bring_to(harness, State::candidate);
   Peer newer = master_of(11, 6);
@@ -262,11 +262,11 @@ TEST(Answers, NameTheElectionAndTheEpochFollowed) {
 
 // --- repeated Elections ---
 
-TEST(RepeatedElection, IsAnsweredAgainOnlyWhileTheAnswerIsNotAcknowledged) {
+TEST(RepeatedElection, IsAnsweredAgainUntilTheAnswerIsAcknowledged) {
   Harness harness;
   bring_to(harness, State::slave);
   Peer candidate = peer(4);
-  Message election = candidate.says(Kind::election);
+  Message election = candidate.make(Kind::election);
   ASSERT_THAT(harness.receive(candidate.id, election), ElementsAre("accept to 4"));
   const Message accept = harness.sent(Kind::accept);
   election.age = 33ms;
@@ -274,17 +274,17 @@ TEST(RepeatedElection, IsAnsweredAgainOnlyWhileTheAnswerIsNotAcknowledged) {
   EXPECT_EQ(harness.sent(Kind::accept).sequence, accept.sequence) << "the same Accept";
 
   Message ack = answering(accept.sequence);
-  ack.subject_incarnation = kLife;
+  ack.subject_incarnation = kIncarnation;
   harness.receive(candidate, Kind::ack, ack);
   EXPECT_THAT(harness.receive(candidate.id, election), IsEmpty());
   EXPECT_EQ(harness.state(), State::accept);
 }
 
-TEST(RepeatedElection, IsAnsweredAgainWhateverTheStateByThen) {
+TEST(RepeatedElection, IsAnsweredAgainInAnyLaterState) {
   Harness harness;
   bring_to(harness, State::accept);
   Peer second = peer(5);
-  Message election = second.says(Kind::election);
+  Message election = second.make(Kind::election);
   ASSERT_THAT(harness.receive(second.id, election), ElementsAre("refuse to 5"));
   harness.sleep(1s);
   harness.on_timer(Timer::accept);
@@ -297,13 +297,13 @@ TEST(RepeatedElection, OfAnEarlierNumberIsIgnored) {
   Harness harness;
   bring_to(harness, State::slave);
   Peer candidate = peer(4);
-  const Message first = candidate.says(Kind::election);
-  const Message second = candidate.says(Kind::election);
+  const Message first = candidate.make(Kind::election);
+  const Message second = candidate.make(Kind::election);
   harness.receive(candidate.id, second);
   EXPECT_THAT(harness.receive(candidate.id, first), IsEmpty());
 }
 
-TEST(RepeatedElection, WithANewNumberIsAcceptedAnew) {
+TEST(RepeatedElection, WithANewNumberIsAcceptedAgain) {
   Harness harness;
   bring_to(harness, State::accept);
   harness.sleep(500ms);
@@ -313,12 +313,12 @@ TEST(RepeatedElection, WithANewNumberIsAcceptedAnew) {
   EXPECT_EQ(harness.left(Timer::accept), 1s);
 }
 
-// The printed reading: one duplicated datagram kills an election.
+// As printed: one duplicated datagram ends an election.
 TEST(RepeatedElection, IsRefusedInTheVariantThatRefusesDuplicates) {
   Harness harness("lan", 0, {.refuse_duplicate = true});
   bring_to(harness, State::slave);
   Peer candidate = peer(4);
-  const Message election = candidate.says(Kind::election);
+  const Message election = candidate.make(Kind::election);
   EXPECT_THAT(harness.receive(candidate.id, election), ElementsAre("accept to 4"));
   EXPECT_THAT(harness.receive(candidate.id, election), ElementsAre("refuse to 4"));
 }

@@ -1,8 +1,8 @@
-// Statements about the machine over everything that can happen to it.
+// Properties of the machine under random inputs.
 //
-// Noise is a row of numbers; each says what happens next: a message of any kind from anybody with
-// any epoch near the present, a timer that is due, a timer that is not, time that passes, a
-// command.
+// Noise is a sequence of numbers. Each number selects the next input: a message of any kind from
+// any node with an epoch near the present one, a timer that is due, a timer that is not, a passage
+// of time, a command.
 #include <algorithm>
 #include <array>
 #include <concepts>
@@ -23,11 +23,11 @@ namespace {
 
 constexpr std::uint32_t kNodes = 5;
 constexpr NodeId kSelf{2};
-constexpr Incarnation kLife{1};
+constexpr Incarnation kIncarnation{1};
 
 using Noise = std::vector<std::uint32_t>;
 
-// Takes small numbers off one large one.
+// Splits one large number into small ones.
 class Digits {
  public:
   explicit Digits(std::uint32_t number) : rest_(number) {}
@@ -41,22 +41,22 @@ class Digits {
   std::uint32_t rest_;
 };
 
-// Sent, broadcast or noticed, whole.
-struct Said {
+// One output of a step, packed.
+struct PackedOutput {
   OutputKind kind;
   NodeId to;
   std::string bytes;
-  bool operator==(const Said&) const = default;
+  bool operator==(const PackedOutput&) const = default;
 };
 
 class Cluster {
  public:
-  explicit Cluster(const Rules& rules, Nanos shift = 0s)
-      : machine({kSelf, kLife}, rules), now(Instant{1s} + shift) {
+  explicit Cluster(const Rules& rules, Nanos delay = 0s)
+      : machine({kSelf, kIncarnation}, rules), now(Instant{1s} + delay) {
     step([](MasterElection& m, auto& turn) { m.start(turn); });
   }
 
-  // One thing happens, chosen by the number.
+  // Applies the input that the number selects.
   void feed(std::uint32_t number) {
     out.clear();
     Digits digits{number};
@@ -70,7 +70,7 @@ class Cluster {
         on_timer(TimerId{static_cast<std::uint8_t>(digits.below(Timers<Timer>::kCount))});
         break;
       }
-      case 2: {  // time passes, and those due are woken
+      case 2: {  // time passes, and due timers fire
         const Instant end = now + Nanos{1ms} * (1 + digits.below(800));
         for (int i = 0; i < 100 && machine.timers().first() <= end; ++i) {
           now = std::max(now, machine.timers().first());
@@ -79,7 +79,7 @@ class Cluster {
         now = end;
         break;
       }
-      case 3: {  // a sleep: timers become overdue
+      case 3: {  // a suspension: timers become overdue
         if (digits.below(4) == 0) now += Nanos{1ms} * (1 + digits.below(3000));
         step([](MasterElection& m, auto& turn) { m.command(turn, Command::stand); });
         break;
@@ -93,17 +93,17 @@ class Cluster {
     step([&](MasterElection& m, auto& turn) { m.on_timer(turn, timer); });
   }
 
-  // The draws are a part of what happens: the same for two stages that are fed the same.
-  template <class Do>
-  void step(Do todo) {
+  // Draws are part of the input: two clusters with equal inputs draw equal values.
+  template <class Function>
+  void step(Function function) {
     StreamDraw draw{stream};
     out.clear();
     Turn<MasterElection> turn{now, draw, out};
-    todo(machine, turn);
+    function(machine, turn);
   }
 
-  std::vector<Said> said() const {
-    std::vector<Said> all;
+  std::vector<PackedOutput> outputs() const {
+    std::vector<PackedOutput> all;
     for (const auto& output : out) {
       const bool message = output.kind != OutputKind::notice;
       all.push_back({output.kind, output.kind == OutputKind::send ? output.to : kNobody,
@@ -111,7 +111,7 @@ class Cluster {
     }
     return all;
   }
-  std::string situation() const { return packed(machine, now); }
+  std::string packed_state() const { return packed(machine, now); }
 
   MasterElection machine;
   Instant now;
@@ -120,26 +120,27 @@ class Cluster {
 
  private:
   void receive(Digits& digits) {
-    // Every third message is the followed master's own.
+    // Every third message is one of the master followed.
     const bool followed = digits.below(3) == 0 && machine.master() != kNobody;
     const NodeId from = followed ? machine.master() : NodeId{digits.below(kNodes)};
     Message message{.kind = static_cast<Kind>(digits.below(kKinds))};
     message.incarnation =
         followed ? machine.followed().incarnation : Incarnation{1 + digits.below(2)};
-    // Numbers grow, stay or fall back, so that copies and old ones come too.
+    // Sequence numbers grow, repeat or go back, so that duplicates and old messages occur too.
     const std::uint32_t step_back = digits.below(3);
     std::uint32_t& last = last_[index(from)];
     last += step_back == 0 ? 1 : 0;
     message.sequence = Sequence{std::max(1U, last - std::min(last, step_back / 2))};
     message.answers = Sequence{digits.below(4) == 0 ? digits.below(8) : last_call_};
-    // Otherwise an epoch around the one followed, of the sender or of somebody else.
+    // Other nodes send an epoch near the one followed, their own or another node's.
     const std::uint32_t round = machine.followed().round + digits.below(3);
     message.epoch = {std::max(round, 2U) - 1,
                      digits.below(4) == 0 ? NodeId{digits.below(kNodes)} : from,
                      message.incarnation};
     if (followed) message.epoch = machine.followed();
     message.subject = digits.below(2) == 0 ? kSelf : machine.followed().node;
-    message.subject_incarnation = digits.below(2) == 0 ? kLife : machine.followed().incarnation;
+    message.subject_incarnation =
+        digits.below(2) == 0 ? kIncarnation : machine.followed().incarnation;
     message.not_set = digits.below(2) == 0;
     message.was_master = digits.below(2) == 0;
     message.age = Nanos{1ms} * digits.below(300);
@@ -158,12 +159,12 @@ const Rules& lan() {
   return rules;
 }
 
-// A row long enough to meet most states.
+// Noise long enough to reach most states.
 rc::Gen<Noise> noise() {
   return rc::gen::resize(300, rc::gen::container<Noise>(rc::gen::arbitrary<std::uint32_t>()));
 }
 
-// Every reading of the protocol, corrected first.
+// Every variant of the protocol, the corrected one first.
 rc::Gen<Rules> any_rules() {
   return rc::gen::map(rc::gen::inRange(0U, 32U), [](unsigned bits) {
     Rules rules = lan();
@@ -173,9 +174,8 @@ rc::Gen<Rules> any_rules() {
   });
 }
 
-// Whatever arrives, in whatever order: if the network then falls silent, something will still
-// happen, because every state has a timer running.
-RC_GTEST_PROP(MasterElection, NeverWaitsForEver, ()) {
+// After any inputs in any order a timer runs, so the machine continues on a silent network.
+RC_GTEST_PROP(MasterElection, AlwaysHasATimerRunning, ()) {
   const Rules rules = *any_rules();
   Cluster cluster{rules};
   bool ruled = false;
@@ -188,27 +188,27 @@ RC_GTEST_PROP(MasterElection, NeverWaitsForEver, ()) {
     accepted |= cluster.machine.state() == State::accept;
     RC_ASSERT(cluster.machine.timers().first() != kNever);
   }
-  RC_CLASSIFY(ruled);  // a run that never meets a master proves nothing
+  RC_CLASSIFY(ruled);  // a run that never reaches master proves nothing
   RC_CLASSIFY(stood);
   RC_CLASSIFY(accepted);
 }
 
-RC_GTEST_PROP(MasterElection, NoInvariantIsEverBroken, ()) {
+RC_GTEST_PROP(MasterElection, KeepsItsInvariants, ()) {
   const Rules rules = *any_rules();
   Cluster cluster{rules};
-  std::array<bool, kStates> met{};
+  std::array<bool, kStates> reached{};
   for (const std::uint32_t number : *noise()) {
     cluster.feed(number);
-    met[static_cast<std::size_t>(cluster.machine.state())] = true;
+    reached[static_cast<std::size_t>(cluster.machine.state())] = true;
     const char* broken = cluster.machine.check();
     if (broken != nullptr) RC_LOG() << broken << '\n';
     RC_ASSERT(broken == nullptr);
   }
-  RC_CLASSIFY(std::ranges::count(met, true) >= 5);
+  RC_CLASSIFY(std::ranges::count(reached, true) >= 5);
 }
 
-// Who is asked to stop says nothing more, whatever it was doing.
-RC_GTEST_PROP(MasterElection, IsSilentAfterItsEnd, ()) {
+// A stopped machine produces no more output, in whatever state it was stopped.
+RC_GTEST_PROP(MasterElection, IsSilentAfterStop, ()) {
   Cluster cluster{lan()};
   for (const std::uint32_t number : *noise()) cluster.feed(number);
   cluster.step([](auto& m, auto& turn) { m.command(turn, Command::stop); });
@@ -220,22 +220,22 @@ RC_GTEST_PROP(MasterElection, IsSilentAfterItsEnd, ()) {
   RC_ASSERT(cluster.machine.timers().first() == kNever);
 }
 
-RC_GTEST_PROP(MasterElection, AnEarlyWakeIsHarmless, ()) {
+RC_GTEST_PROP(MasterElection, IgnoresTimersThatFireEarly, ()) {
   const Rules rules = *any_rules();
   Cluster cluster{rules};
   for (const std::uint32_t number : *noise()) {
     cluster.feed(number);
-    const std::string before = cluster.situation();
+    const std::string before = cluster.packed_state();
     for (std::uint8_t i = 0; i < Timers<Timer>::kCount; ++i) {
       if (cluster.machine.timers().at(TimerId{i}) <= cluster.now) continue;
       cluster.on_timer(TimerId{i});
       RC_ASSERT(cluster.out.empty());
     }
-    RC_ASSERT(cluster.situation() == before);
+    RC_ASSERT(cluster.packed_state() == before);
   }
 }
 
-RC_GTEST_PROP(MasterElection, FollowedNeverGoesDown, ()) {
+RC_GTEST_PROP(MasterElection, NeverFollowsALowerEpoch, ()) {
   Rules rules = *any_rules();
   rules.variant.no_epoch = false;
   Cluster cluster{rules};
@@ -244,7 +244,7 @@ RC_GTEST_PROP(MasterElection, FollowedNeverGoesDown, ()) {
   for (const std::uint32_t number : *noise()) {
     cluster.feed(number);
     const Epoch& after = cluster.machine.followed();
-    // The first mastership followed is above none.
+    // The first epoch followed need not be above the initial one.
     RC_ASSERT(after == before || before.round == 0 || after > before);
     if (after != before) ++changes;
     before = after;
@@ -252,8 +252,8 @@ RC_GTEST_PROP(MasterElection, FollowedNeverGoesDown, ()) {
   RC_CLASSIFY(changes >= 3);
 }
 
-// A correction is applied only if it is of the epoch followed then.
-RC_GTEST_PROP(MasterElection, AppliesOnlyTheEpochItFollows, ()) {
+// A node applies a correction only if it has the epoch followed at that time.
+RC_GTEST_PROP(MasterElection, AppliesCorrectionsOfTheEpochFollowedOnly, ()) {
   Cluster cluster{lan()};
   std::uint32_t applied = 0;
   for (const std::uint32_t number : *noise()) {
@@ -268,23 +268,23 @@ RC_GTEST_PROP(MasterElection, AppliesOnlyTheEpochItFollows, ()) {
   RC_CLASSIFY(applied > 0);
 }
 
-// --- two machines whose packed forms are equal behave the same from then on ---
+// --- two machines with equal packed forms behave the same ---
 
-// The same life a while later: instants are seen from now.
-RC_GTEST_PROP(PackedForm, DoesNotDependOnWhenItHappens, (std::uint32_t later)) {
+// The same inputs some time later: packed instants are relative to now.
+RC_GTEST_PROP(PackedForm, DoesNotDependOnAbsoluteTime, (std::uint32_t later)) {
   const Rules rules = *any_rules();
   Cluster early{rules};
   Cluster late{rules, Nanos{later}};
   for (const std::uint32_t number : *noise()) {
     early.feed(number);
     late.feed(number);
-    RC_ASSERT(early.situation() == late.situation());
-    RC_ASSERT(early.said() == late.said());
+    RC_ASSERT(early.packed_state() == late.packed_state());
+    RC_ASSERT(early.outputs() == late.outputs());
   }
 }
 
-// Moves every instant that has passed somewhere else in the past; the timers stay, because by how
-// much a candidate's is overdue does matter (a pause makes nobody master).
+// Moves every past instant to a random other past instant. Timers stay, because it matters how long
+// a candidate timer is overdue (a suspended candidate does not become master).
 class PastShuffler : public FieldWalk<PastShuffler> {
  public:
   PastShuffler(Instant now, std::uint32_t seed) : now_(now), stream_(seed, 1, 0) {}
@@ -317,11 +317,11 @@ RC_GTEST_PROP(PackedForm, EqualFormsBehaveTheSameOnTheNextEvent, (std::uint32_t 
       MasterElection::fields(other.machine, shuffler);
       moved += shuffler.moved();
     }
-    RC_ASSERT(other.situation() == cluster.situation());
+    RC_ASSERT(other.packed_state() == cluster.packed_state());
     other.feed(number);
     cluster.feed(number);
-    RC_ASSERT(other.said() == cluster.said());
-    RC_ASSERT(other.situation() == cluster.situation());
+    RC_ASSERT(other.outputs() == cluster.outputs());
+    RC_ASSERT(other.packed_state() == cluster.packed_state());
   }
   RC_CLASSIFY(moved > 0);
 }

@@ -92,15 +92,15 @@ Result<Variant> parse_variant(std::string_view text) {
   Variant variant;
   for (std::string_view rest = text;;) {
     const std::size_t comma = rest.find(',');
-    const std::string_view word = rest.substr(0, comma);
+    const std::string_view name = rest.substr(0, comma);
     const auto found =
-        std::ranges::find(kVariants, word, [](const auto& entry) { return entry.first; });
+        std::ranges::find(kVariants, name, [](const auto& entry) { return entry.first; });
     if (found == kVariants.end())
       return std::unexpected(
           fmt::format("there is no variant '{}'; choose corrected, as-printed, or any of "
                       "refuse-duplicate, no-loop, "
                       "no-epoch, conflict-kills-both, conflict-for-resolve, separated by commas",
-                      word));
+                      name));
     variant.*found->second = true;
     if (comma == std::string_view::npos) return variant;
     rest.remove_prefix(comma + 1);
@@ -133,10 +133,9 @@ std::vector<std::string> faults_of(const Rules& rules) {
   need(shortest > Nanos{0}, "every timer must be longer than zero");
   need(t.election_max >= t.election_min,
        "the longest election timer must not be shorter than the shortest");
-  need(t.sends >= 1 && t.sends <= 16,
-       fmt::format("a reliable message is sent 1 to 16 times, not {}", t.sends));
+  need(t.sends >= 1 && t.sends <= 16, fmt::format("sends must be 1 to 16, not {}", t.sends));
   need(rules.repeats <= kMaxRepeats,
-       fmt::format("at most {} repeats fit into a wait, not {}", kMaxRepeats, rules.repeats));
+       fmt::format("repeats must be at most {}, not {}", kMaxRepeats, rules.repeats));
   need(t.candidate > 2 * t.delay,
        fmt::format("the candidate timer ({}) must exceed twice the largest delay ({})",
                    span_text(t.candidate), span_text(t.delay)));

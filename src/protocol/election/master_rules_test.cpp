@@ -18,7 +18,7 @@ using ::testing::IsEmpty;
 
 Rules rules_of(std::string_view name) { return {.timing = *profile(name)}; }
 
-// --- the profiles, as the table of timers has them ---
+// --- the values of the profiles ---
 
 struct TimerRow {
   std::string_view name;
@@ -44,7 +44,7 @@ constexpr TimerRow kTimerTable[] = {
 
 class ProfileTimer : public ::testing::TestWithParam<TimerRow> {};
 
-TEST_P(ProfileTimer, IsAsTheTableSays) {
+TEST_P(ProfileTimer, HasTheValueOfTheTable) {
   const TimerRow& row = GetParam();
   EXPECT_EQ((*profile("classic")).*row.value, row.classic);
   EXPECT_EQ((*profile("lan")).*row.value, row.lan);
@@ -57,8 +57,9 @@ TEST(Profiles, SendAReliableMessageFiveTimes) {
   for (const std::string_view name : profile_names()) EXPECT_EQ(profile(name)->sends, 5U) << name;
 }
 
-// In 4.3BSD's values a Loop is as rare as a correction: no start and no patience outlasts several.
-TEST(Profiles, RelateLoopsToPatienceInLanAndFastOnly) {
+// With 4.3BSD's values a Loop is as rare as a correction: no start and no election timeout spans
+// several.
+TEST(Profiles, RelateLoopsToOtherTimersInLanAndFastOnly) {
   for (const std::string_view name : {"lan", "fast"}) {
     EXPECT_EQ(profile(name)->loops_per_election, 5U) << name;
     EXPECT_EQ(profile(name)->loops_per_startup, 3U) << name;
@@ -67,26 +68,26 @@ TEST(Profiles, RelateLoopsToPatienceInLanAndFastOnly) {
   EXPECT_EQ(profile("classic")->loops_per_startup, 0U);
 }
 
-TEST(Profiles, AreSound) {
+TEST(Profiles, AreValid) {
   EXPECT_THAT(profile_names(), ElementsAre("classic", "lan", "fast"));
   for (const std::string_view name : profile_names())
     EXPECT_THAT(faults_of(rules_of(name)), IsEmpty()) << name;
 }
 
-TEST(Profiles, RepeatFourTimesUnlessToldOtherwise) { EXPECT_EQ(Rules{}.repeats, 4U); }
+TEST(Profiles, RepeatFourTimesByDefault) { EXPECT_EQ(Rules{}.repeats, 4U); }
 
-TEST(Profiles, UnknownNameIsAnsweredWithTheNames) {
+TEST(Profiles, ErrorOnAnUnknownNameListsTheNames) {
   EXPECT_EQ(profile("slow").error(), "there is no profile 'slow'; choose classic, lan or fast");
   EXPECT_EQ(profile("").error(), "there is no profile ''; choose classic, lan or fast");
   EXPECT_FALSE(profile("LAN").has_value());
 }
 
-// --- relations: each is broken alone, by the smallest step beyond what is allowed ---
+// --- relations: each case violates one of them by the smallest step beyond the limit ---
 
 struct Relation {
   std::string_view name;
-  std::string_view base;                    // a sound profile
-  std::function<void(Rules&)> just_sound;   // to the limit
+  std::string_view base;                    // a valid profile
+  std::function<void(Rules&)> just_valid;   // at the limit
   std::function<void(Rules&)> just_broken;  // one step further
   std::string_view sentence;
 };
@@ -102,11 +103,11 @@ const std::vector<Relation>& relations() {
        [](Rules& r) { r.timing.election_max = 2500ms - 1ns; },
        "the longest election timer must not be shorter than the shortest"},
       {"AtLeastOneSend", "lan", [](Rules& r) { r.timing.sends = 1; },
-       [](Rules& r) { r.timing.sends = 0; }, "a reliable message is sent 1 to 16 times, not 0"},
+       [](Rules& r) { r.timing.sends = 0; }, "sends must be 1 to 16, not 0"},
       {"AtMostSixteenSends", "lan", [](Rules& r) { r.timing.sends = 16; },
-       [](Rules& r) { r.timing.sends = 17; }, "a reliable message is sent 1 to 16 times, not 17"},
+       [](Rules& r) { r.timing.sends = 17; }, "sends must be 1 to 16, not 17"},
       {"AtMostFourRepeats", "lan", [](Rules& r) { r.repeats = 4; }, [](Rules& r) { r.repeats = 5; },
-       "at most 4 repeats fit into a wait, not 5"},
+       "repeats must be at most 4, not 5"},
       {"CandidateOutlastsTwoDelays", "lan", [](Rules& r) { r.timing.candidate = 100ms + 1ns; },
        [](Rules& r) { r.timing.candidate = 100ms; },
        "the candidate timer (100ms) must exceed twice the largest delay (50ms)"},
@@ -165,7 +166,7 @@ const std::vector<Relation>& relations() {
 
 class BrokenRelation : public ::testing::TestWithParam<Relation> {};
 
-TEST_P(BrokenRelation, IsSaidInOneSentence) {
+TEST_P(BrokenRelation, IsReportedInOneSentence) {
   Rules rules = rules_of(GetParam().base);
   GetParam().just_broken(rules);
   EXPECT_THAT(faults_of(rules), ElementsAre(GetParam().sentence));
@@ -173,13 +174,13 @@ TEST_P(BrokenRelation, IsSaidInOneSentence) {
 
 TEST_P(BrokenRelation, StillHoldsAtItsLimit) {
   Rules rules = rules_of(GetParam().base);
-  GetParam().just_sound(rules);
+  GetParam().just_valid(rules);
   EXPECT_THAT(faults_of(rules), IsEmpty());
 }
 INSTANTIATE_TEST_SUITE_P(All, BrokenRelation, ::testing::ValuesIn(relations()),
                          [](const auto& row) { return std::string(row.param.name); });
 
-// Who sends no Loop need not outlast any.
+// Without Loops, the relations to the Loop interval do not apply.
 TEST(Relations, ConcernLoopsOnlyWhereTheyAreSent) {
   Rules rules = rules_of("lan");
   rules.timing.loop = 5s;
@@ -194,14 +195,13 @@ TEST(Relations, AreReportedAllAtOnce) {
   rules.timing.sends = 0;
   rules.timing.candidate = 50ms;
   EXPECT_THAT(faults_of(rules),
-              ElementsAre("a reliable message is sent 1 to 16 times, not 0",
-                          "at most 4 repeats fit into a wait, not 9",
+              ElementsAre("sends must be 1 to 16, not 0", "repeats must be at most 4, not 9",
                           "the candidate timer (50ms) must exceed twice the largest delay (50ms)"));
 }
 
 // --- variants ---
 
-TEST(Variants, AreReadByName) {
+TEST(Variants, AreParsedByName) {
   EXPECT_EQ(*parse_variant("corrected"), (Variant{}));
   EXPECT_EQ(*parse_variant("refuse-duplicate"), (Variant{.refuse_duplicate = true}));
   EXPECT_EQ(*parse_variant("no-loop"), (Variant{.no_loop = true}));
@@ -212,8 +212,8 @@ TEST(Variants, AreReadByName) {
   EXPECT_EQ(*parse_variant("as-printed"), (Variant{true, true, true, true}));
 }
 
-// Each of the thirty-two is written as something that reads back as itself.
-TEST(Variants, ReadBackAsWritten) {
+// The text of each of the thirty-two variants parses as that variant.
+TEST(Variants, ParseAsWritten) {
   std::vector<std::string> texts;
   for (unsigned bits = 0; bits < 32; ++bits) {
     const Variant variant{(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0, (bits & 8) != 0,
@@ -227,9 +227,9 @@ TEST(Variants, ReadBackAsWritten) {
   EXPECT_EQ(texts[0b10010], "no-loop,conflict-for-resolve");
 }
 
-TEST(Variants, UnknownNameIsAnsweredWithTheNames) {
-  const auto sentence = [](std::string_view word) {
-    return "there is no variant '" + std::string(word) +
+TEST(Variants, ErrorOnAnUnknownNameListsTheNames) {
+  const auto sentence = [](std::string_view name) {
+    return "there is no variant '" + std::string(name) +
            "'; choose corrected, as-printed, or any of refuse-duplicate, no-loop, no-epoch, "
            "conflict-kills-both, conflict-for-resolve, separated by commas";
   };

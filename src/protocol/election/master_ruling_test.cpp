@@ -1,4 +1,4 @@
-// A master: its list, its rounds, what it says and when it yields.
+// A master: its list, its Adjtime rounds, its messages, and the cases in which it steps down.
 #include <algorithm>
 #include <cstdint>
 #include <utility>
@@ -17,7 +17,7 @@ using ::testing::IsEmpty;
 
 // --- a master and its list ---
 
-// Slaves 3, 5 and 7 have reported; the first Adjtime round has begun.
+// A master to which slaves 3, 5 and 7 have reported.
 class Ruling : public ::testing::Test {
  protected:
   Ruling() {
@@ -25,12 +25,12 @@ class Ruling : public ::testing::Test {
     for (Peer* slave : {&third, &fifth, &seventh}) harness.receive(*slave, Kind::slaveup);
   }
   void acknowledge(Peer& slave) {
-    Message ack = answering(asked(slave));
-    ack.subject_incarnation = kLife;
+    Message ack = answering(adjtime_to(slave));
+    ack.subject_incarnation = kIncarnation;
     harness.receive(slave, Kind::ack, ack);
   }
-  // The number of the last Adjtime of the round; a round sends them in ascending order.
-  Sequence asked(const Peer& slave) const {
+  // Sequence number of this round's Adjtime to a slave; a round sends them in ascending order.
+  Sequence adjtime_to(const Peer& slave) const {
     const std::uint32_t place = slave.id == third.id ? 0 : slave.id == fifth.id ? 1 : 2;
     return Sequence{std::to_underlying(first_of_round) + place};
   }
@@ -56,26 +56,26 @@ TEST_F(Ruling, TheHeirIsTheHighestListed) {
   EXPECT_EQ(named_heir(), ninth.id);
 }
 
-TEST_F(Ruling, TheHeirIsTheHighestThatAnswers) {
+TEST_F(Ruling, TheHeirIsTheHighestThatAnswered) {
   begin_round();
   acknowledge(third);
   acknowledge(fifth);
-  harness.pass(50ms);  // 7 is asked again
+  harness.pass(50ms);  // Adjtime to 7 is sent again
   harness.pass(200ms);
   EXPECT_EQ(harness.sent(Kind::loop).subject, fifth.id);
   acknowledge(seventh);
   EXPECT_EQ(named_heir(), seventh.id) << "it answers again";
 }
 
-TEST(Heir, IsNobodyWhileNobodyIsListed) {
+TEST(Heir, IsNobodyWhileTheListIsEmpty) {
   Harness harness;
   bring_to(harness, State::master);
   harness.run_out(Timer::loop);
   EXPECT_EQ(harness.sent(Kind::loop).subject, kNobody);
 }
 
-// Sent at 0, 50, 150, 350 and 750 ms; the last one is waited for as long as a sixth would be.
-TEST_F(Ruling, WhoDoesNotAnswerFiveSendsIsDropped) {
+// The master sends at 0, 50, 150, 350 and 750 ms and gives up when a sixth send would be due.
+TEST_F(Ruling, DropsASlaveThatAnswersNoneOfFiveSends) {
   begin_round();
   acknowledge(third);
   acknowledge(fifth);
@@ -95,26 +95,26 @@ TEST_F(Ruling, WhoDoesNotAnswerFiveSendsIsDropped) {
   EXPECT_TRUE(harness.machine().list().contains(fifth.id));
 }
 
-// The retransmission outlasts a round; who still owes an answer is not asked anew.
-TEST_F(Ruling, WhoHasNotAnsweredTheLastRoundIsNotAskedAnew) {
+// Retransmission takes longer than a round; a slave that still owes an Ack gets no new Adjtime.
+TEST_F(Ruling, SendsNoNewAdjtimeBeforeTheLastIsAcknowledged) {
   begin_round();
   acknowledge(third);
   acknowledge(fifth);
   EXPECT_THAT(harness.run_out(Timer::sync), ElementsAre("adjtime to 3", "adjtime to 5"));
 }
 
-TEST_F(Ruling, ANewcomerIsSetOnceForEachQuestion) {
+TEST_F(Ruling, SetsANewcomerOnceForEachMasterreq) {
   Peer newcomer = peer(8);
-  const Message question = newcomer.says(Kind::masterreq);
-  EXPECT_THAT(harness.receive(newcomer.id, question),
+  const Message masterreq = newcomer.make(Kind::masterreq);
+  EXPECT_THAT(harness.receive(newcomer.id, masterreq),
               ElementsAre("masterack to 8", "settime to 8"));
-  EXPECT_THAT(harness.receive(newcomer.id, question), ElementsAre("masterack to 8")) << "a repeat";
+  EXPECT_THAT(harness.receive(newcomer.id, masterreq), ElementsAre("masterack to 8")) << "a repeat";
   EXPECT_THAT(harness.receive(newcomer, Kind::masterreq),
               ElementsAre("masterack to 8", "settime to 8"));
   EXPECT_TRUE(harness.machine().list().contains(newcomer.id));
 }
 
-TEST_F(Ruling, ASlaveThatWasNeverSetIsSet) {
+TEST_F(Ruling, SetsASlaveThatWasNeverSet) {
   Peer slave = peer(8);
   Message report;
   report.not_set = true;
@@ -123,19 +123,19 @@ TEST_F(Ruling, ASlaveThatWasNeverSetIsSet) {
   EXPECT_THAT(harness.receive(slave, Kind::slaveup, report), IsEmpty());
 }
 
-// Its slaves follow at once, not at the next Loop; but Loops out of turn are rare.
-TEST_F(Ruling, AMasterThatYieldsIsAnsweredByLoopAtOnce) {
-  Peer yielding = peer(8);
+// The unscheduled Loop lets the other master's slaves follow at once; its rate is limited.
+TEST_F(Ruling, AnswersAFormerMasterWithLoopAtOnce) {
+  Peer former = peer(8);
   Message report;
   report.was_master = true;
-  EXPECT_THAT(harness.receive(yielding, Kind::slaveup, report), ElementsAre("loop to all"));
+  EXPECT_THAT(harness.receive(former, Kind::slaveup, report), ElementsAre("loop to all"));
   harness.sleep(200ms - 1ns);
-  EXPECT_THAT(harness.receive(yielding, Kind::slaveup, report), IsEmpty());
+  EXPECT_THAT(harness.receive(former, Kind::slaveup, report), IsEmpty());
   harness.sleep(1ns);
-  EXPECT_THAT(harness.receive(yielding, Kind::slaveup, report), ElementsAre("loop to all"));
+  EXPECT_THAT(harness.receive(former, Kind::slaveup, report), ElementsAre("loop to all"));
 }
 
-TEST_F(Ruling, AMasterOfALowerEpochIsToldToQuitOneAtATime) {
+TEST_F(Ruling, SendsOneQuitAtATimeToAMasterOfALowerEpoch) {
   Peer lower = master_of(9, 8);
   EXPECT_THAT(harness.receive(lower, Kind::loop), ElementsAre("quit to 8", "loop to all"));
   EXPECT_EQ(harness.sent(Kind::quit).answers, kNoSequence) << "meant for a master";
@@ -144,7 +144,7 @@ TEST_F(Ruling, AMasterOfALowerEpochIsToldToQuitOneAtATime) {
   EXPECT_THAT(harness.receive(lower, Kind::loop), IsEmpty());
 }
 
-TEST_F(Ruling, AnElectionIsCutShort) {
+TEST_F(Ruling, EndsAnElectionWithQuit) {
   Peer late = peer(8);
   late.last = 30;
   EXPECT_THAT(harness.receive(late, Kind::election), ElementsAre("quit to 8"));
@@ -152,7 +152,7 @@ TEST_F(Ruling, AnElectionIsCutShort) {
   EXPECT_TRUE(harness.machine().list().contains(late.id));
 }
 
-TEST_F(Ruling, AnElectionOfWhoFollowsAHigherEpochIsAccepted) {
+TEST_F(Ruling, AcceptsACandidateThatFollowsAHigherEpoch) {
   Peer other = peer(8);
   other.epoch = {12, NodeId{6}, Incarnation{1}};
   EXPECT_THAT(harness.receive(other, Kind::election), ElementsAre("accept to 8"));
@@ -161,7 +161,7 @@ TEST_F(Ruling, AnElectionOfWhoFollowsAHigherEpochIsAccepted) {
   EXPECT_EQ(harness.machine().followed(), other.epoch);
 }
 
-TEST_F(Ruling, AHigherMasterIsFollowed) {
+TEST_F(Ruling, FollowsAMasterOfAHigherEpoch) {
   Peer higher = master_of(11, 6);
   EXPECT_THAT(harness.receive(higher, Kind::loop), ElementsAre("slaveup to 6"));
   EXPECT_TRUE(harness.sent(Kind::slaveup).was_master);
@@ -170,8 +170,8 @@ TEST_F(Ruling, AHigherMasterIsFollowed) {
   EXPECT_EQ(harness.left(Timer::election), 3750ms) << "the middle of 2.5 to 5 s";
 }
 
-// A living newer master has spoken within a candidate timer; a dead one is replaced after it.
-TEST_F(Ruling, StaleOfAHigherEpochMakesASlaveWithLittlePatience) {
+// A live newer master sends within one candidate time; a dead one is replaced after it.
+TEST_F(Ruling, StaleOfAHigherEpochMakesASlaveWithAShortTimeout) {
   Peer slave = peer(3);
   Message stale;
   stale.epoch = {11, NodeId{6}, Incarnation{1}};
@@ -181,15 +181,15 @@ TEST_F(Ruling, StaleOfAHigherEpochMakesASlaveWithLittlePatience) {
   EXPECT_EQ(harness.left(Timer::election), 200ms);
 }
 
-TEST_F(Ruling, StaleThatNamesAnEarlierLifeOfOursMakesACandidate) {
+TEST_F(Ruling, StaleOfAnEarlierOwnIncarnationMakesACandidate) {
   Peer slave = peer(3);
   Message stale;
   stale.epoch = {11, kSelf, Incarnation{5}};
   EXPECT_THAT(harness.receive(slave, Kind::stale, stale), ElementsAre("election to all"));
   EXPECT_EQ(harness.state(), State::candidate);
-  // Its next mastership is above the earlier life's.
+  // Its next epoch is above that of the earlier incarnation.
   harness.run_out(Timer::candidate);
-  EXPECT_EQ(harness.machine().followed(), (Epoch{12, kSelf, kLife}));
+  EXPECT_EQ(harness.machine().followed(), (Epoch{12, kSelf, kIncarnation}));
 }
 
 TEST_F(Ruling, StaleOfALowerEpochChangesNothing) {
@@ -208,14 +208,14 @@ TEST(Rounds, ANewMasterTakesTheNextAfterEveryRoundSeen) {
     bring_to(harness, State::candidate);
     Peer other = peer(4);
     other.last = 100;
-    Message rumour;
-    rumour.epoch = {30, NodeId{2}, Incarnation{1}};
-    harness.receive(other, kind, rumour);
+    Message with;
+    with.epoch = {30, NodeId{2}, Incarnation{1}};
+    harness.receive(other, kind, with);
     ASSERT_EQ(harness.state(), State::candidate) << name_of(kind);
     EXPECT_EQ(harness.machine().followed().round, 10U)
-        << "such a message raises the round seen only";
+        << "such a message raises only the round seen";
     harness.run_out(Timer::candidate);
-    EXPECT_EQ(harness.machine().followed(), (Epoch{31, kSelf, kLife})) << name_of(kind);
+    EXPECT_EQ(harness.machine().followed(), (Epoch{31, kSelf, kIncarnation})) << name_of(kind);
     EXPECT_EQ(harness.sent(Kind::masterup).epoch, harness.machine().followed());
   }
 }
@@ -228,9 +228,9 @@ TEST(Rounds, AMasterKeepsItsEpochThroughAConflict) {
   EXPECT_EQ(harness.machine().followed(), before);
 }
 
-// --- what is withdrawn with the state it belonged to ---
+// --- leaving a state withdraws its reliable messages ---
 
-TEST(Withdrawal, WhoStopsRulingStopsCorrectingAndQuitting) {
+TEST(Withdrawal, OfCorrectionsAndQuitsWhenAMasterStepsDown) {
   Harness harness;
   bring_to(harness, State::master);
   Peer newcomer = peer(3), late = peer(4);
@@ -244,7 +244,7 @@ TEST(Withdrawal, WhoStopsRulingStopsCorrectingAndQuitting) {
   EXPECT_FALSE(harness.runs(Timer::retransmit));
 }
 
-TEST(Withdrawal, WhoStopsStandingStopsItsConflict) {
+TEST(Withdrawal, OfAConflictWhenACandidacyEnds) {
   Harness harness;
   bring_to(harness, State::consistency);
   Peer rival = master_of(11, 6);
@@ -258,7 +258,7 @@ TEST(Withdrawal, WhoStopsStandingStopsItsConflict) {
   EXPECT_FALSE(harness.runs(Timer::retransmit));
 }
 
-TEST(Withdrawal, WhoLeavesAcceptStopsItsAccept) {
+TEST(Withdrawal, OfAnAcceptWhenAcceptEnds) {
   {
     Harness harness;
     bring_to(harness, State::accept);
@@ -278,7 +278,7 @@ TEST(Withdrawal, WhoLeavesAcceptStopsItsAccept) {
   }
 }
 
-TEST(Withdrawal, WhoLeavesAcceptKeepsItsRefusal) {
+TEST(Withdrawal, DoesNotConcernARefuseWhenAcceptEnds) {
   Harness harness;
   bring_to(harness, State::accept);
   Peer second = peer(5);
@@ -289,7 +289,7 @@ TEST(Withdrawal, WhoLeavesAcceptKeepsItsRefusal) {
   EXPECT_TRUE(harness.runs(Timer::retransmit));
 }
 
-TEST(Withdrawal, WhoBecomesMasterStopsRefusing) {
+TEST(Withdrawal, OfARefuseWhenACandidateBecomesMaster) {
   Harness harness;
   bring_to(harness, State::candidate);
   Peer rival = peer(5);

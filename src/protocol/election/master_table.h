@@ -1,14 +1,14 @@
 // TEMPO's state machine as a table (Gusella & Zatti 1985, sections 5 and 6.1).
 //
-// Each row reads: in this state, on one of these events, go to that state and do this. The rules
-// about epochs come before the table and show in it as the events `higher`, `lower` and their kin.
-// Where the paper is silent or fails, the row's comment says why it is as it is;
-// doc/internals/election.md tells the story.
+// Each row reads: in this state, on one of these events, enter that state and perform these
+// actions. The epoch rules apply before the table and appear in it as the events `higher`, `lower`
+// and similar ones. Where the paper is silent or fails, a comment on the row gives the reason;
+// doc/internals/election.md has the details.
 //
-// Events are messages and timeouts, told apart further only where the protocol itself does:
-// `..._new` is the first message of a mastership not followed before; `..._given_up` one of a
-// master that has corrected nobody here for long. Which event a message is, is decided in one
-// place, MasterElection::event_of.
+// Events are messages and timeouts, subdivided only where the protocol itself distinguishes cases:
+// `..._new` is the first message of a mastership not followed before; `..._given_up` is a message
+// of a master that has not sent anything to this node for long. MasterElection::event_of alone
+// decides the event of a message.
 #pragma once
 
 #include <array>
@@ -53,7 +53,7 @@ enum class Event : std::uint8_t {
   stale_own,
   masterdown,
   masterdown_heir,
-  // a master's message of another epoch or another master
+  // messages of a master with another epoch, or of another master
   higher,
   lower,
   rival,
@@ -83,38 +83,38 @@ inline constexpr std::size_t kEvents = static_cast<std::size_t>(Event::count);
 
 enum class Verb : std::uint8_t {
   none,
-  broadcast,            // this kind, to all
-  reply,                // this kind, to the sender
-  start,                // this timer, with its own span
+  broadcast,            // a message of this kind
+  reply,                // a message of this kind to the sender
+  start,                // this timer, with its configured time
   remember_first,       // the sender is the first master heard
-  remember_candidate,   // the sender is the candidate accepted
-  note_rival,           // somebody else is starting or standing
+  remember_candidate,   // the sender is the accepted candidate
+  note_rival,           // another node is starting or standing
   begin,                // broadcast Masterreq, start the start-up timer
-  stand,                // empty the list, broadcast Election, start the candidate timer
-  reign,                // take a new epoch; broadcast Masterup; start sync and Loop
-  reign_on,             // the same, under the epoch it has
+  stand,                // clear the list, broadcast Election, start the candidate timer
+  reign,                // take a new epoch; broadcast Masterup; start the sync and Loop timers
+  reign_on,             // the same, with the present epoch
   add_sender,           // to the list
-  prolong,              // restart the candidate timer, within the bound of the candidacy
-  back_off,             // double the range, draw from it
-  apply,                // the correction
+  prolong,              // restart the candidate timer, up to the end of the candidacy
+  back_off,             // double the range of the election timeout and draw from it
+  apply,                // the master's correction of the clock
   slaveup,              // to the master followed
-  slaveup_was_master,   // the same, saying so
-  slaveup_if_followed,  // the same, if the sender is the one followed
+  slaveup_was_master,   // the same, with was_master set
+  slaveup_if_followed,  // the same, if the sender is the master followed
   slaveup_if_overlooked,
-  adjtime_round,  // Adjtime to everybody listed
-  settime_once,   // once for each Masterreq
+  adjtime_round,  // Adjtime to every node in the list
+  settime_once,   // Settime, once for each Masterreq
   settime_if_not_set,
-  loop_at_once,        // unless one left within a candidate timer
-  loop_if_was_master,  // the same, if the sender says it was master
+  loop_at_once,        // unless a Loop was sent within the last candidate time
+  loop_if_was_master,  // the same, if the sender was master
   quit_election,       // reliable Quit that names the sender's Election
   quit_master,         // reliable Quit to a rival master, one at a time
-  quit_rival,  // unless a Quit is under way to it: Quit, add sender, Resolve again, restart the
+  quit_rival,  // unless a Quit to it is in flight: Quit, add sender, Resolve again, restart the
                // conflict timer
   conflict_to_first,  // reliable Conflict to the first master heard
-  follow_epoch,       // the one the message names
-  give_up_for_now,    // the epoch followed counts as given up for one accept time
-  wait_for_heir,      // an election timer that lets the heir go first
-  election_soon,      // the election timer, set to one candidate time
+  follow_epoch,       // the epoch that the message names
+  give_up_for_now,    // treat the epoch followed as given up for one accept time
+  wait_for_heir,      // set the election timer so that the heir stands first
+  election_soon,      // set the election timer to one candidate time
   end,
 };
 
@@ -123,18 +123,18 @@ struct Action {
   std::uint8_t what = 0;  // a Kind or a Timer
 
   constexpr Action() = default;
-  constexpr explicit(false) Action(Verb done, std::uint8_t with = 0) : verb(done), what(with) {}
+  constexpr explicit(false) Action(Verb action, std::uint8_t with = 0) : verb(action), what(with) {}
 };
 
-template <class T, std::size_t kMost>
+template <class T, std::size_t kMax>
 struct ShortList {
-  std::array<T, kMost> items{};
+  std::array<T, kMax> items{};
   std::size_t size = 0;
 
   constexpr explicit(false) ShortList(T item) : items{item}, size(1) {}
   constexpr ShortList(std::initializer_list<T> list) {
     for (const T& item : list)
-      items[size++] = item;  // too many do not compile in a constant expression
+      items[size++] = item;  // an overflow does not compile in a constant expression
   }
   constexpr const T* begin() const { return items.data(); }
   constexpr const T* end() const { return items.data() + size; }
@@ -178,39 +178,39 @@ inline constexpr Row kRows[] = {
 {S::startup,     E::startup_timeout_rival,               S::slave,       {start(T::election)}},       // the paper defines it in NoMaster only
 {S::startup,     E::masterreq_younger,                   S::startup,     {note_rival}},               // the last one started becomes master
 {S::startup,     E::election,                            S::startup,     {note_rival}},
-{S::startup,     {E::masterup, E::loop_new, E::resolve_new, E::quit_new}, S::slave, {slaveup, start(T::election)}},  // without Slaveup it would be missed
+{S::startup,     {E::masterup, E::loop_new, E::resolve_new, E::quit_new}, S::slave, {slaveup, start(T::election)}},  // without Slaveup the master would not list this node
 
-// NoMaster: nobody answered.
+// NoMaster: no master answered.
 {S::no_master,   {E::masterreq, E::election},            S::slave,       {start(T::election)}},       // no reply: Slaveup follows the Masterup
 {S::no_master,   {E::masterup, E::loop_new, E::resolve_new, E::quit_new}, S::slave, {slaveup, start(T::election)}},
 {S::no_master,   E::masterack,                           S::consistency, {remember_first, start(T::consistency)}},
 {S::no_master,   {E::adjtime, E::settime},               S::consistency, {apply, remember_first, start(T::consistency)}},
 {S::no_master,   E::no_master_timeout,                   S::master,      {reign}},
-{S::no_master,   E::no_master_overdue,                   S::startup,     {begin}},                    // slept through the answers
+{S::no_master,   E::no_master_overdue,                   S::startup,     {begin}},                    // suspended while answers arrived
 
 // Master
 {S::master,      E::sync_timeout,                        S::master,      {adjtime_round, start(T::sync)}},
 {S::master,      E::loop_timeout,                        S::master,      {broadcast(M::loop), start(T::loop)}},
 {S::master,      E::masterreq,                           S::master,      {reply(M::masterack), add_sender, settime_once}},
 {S::master,      E::slaveup,                             S::master,      {add_sender, settime_if_not_set, loop_if_was_master}},
-{S::master,      E::accept,                              S::master,      {add_sender}},               // later than the candidate timer
+{S::master,      E::accept,                              S::master,      {add_sender}},               // arrived after the candidate timer expired
 {S::master,      E::election,                            S::master,      {quit_election, add_sender}},  // section 5.3, last paragraph
 {S::master,      E::election_newer,                      S::accept,      {follow_epoch, start(T::election), remember_candidate, reply(M::accept), start(T::accept)}},
 {S::master,      E::conflict,                            S::conflict,    {broadcast(M::resolve), start(T::conflict)}},
 {S::master,      E::higher,                              S::slave,       {slaveup_was_master, start(T::election)}},
 {S::master,      E::lower,                               S::master,      {quit_master, add_sender, loop_at_once}},
-{S::master,      E::stale_newer,                         S::slave,       {follow_epoch, slaveup_was_master, election_soon}},  // a dead one is replaced soon
-{S::master,      E::stale_own,                           S::candidate,   {follow_epoch, stand}},      // an earlier life of ours ruled
+{S::master,      E::stale_newer,                         S::slave,       {follow_epoch, slaveup_was_master, election_soon}},  // if that master is dead, it is replaced soon
+{S::master,      E::stale_own,                           S::candidate,   {follow_epoch, stand}},      // an earlier incarnation of this node led
 {S::master,      E::resolve,                             S::master,      {reply(M::masterack), start(T::sync)}},  // no-epoch; section 5.3, step 5
 {S::master,      {E::quit, E::quit_new},                 S::slave,       {start(T::election)}},       // no-epoch
-{S::master,      E::loop_larger,                         S::master,      {quit_master}},              // no-epoch; the smaller name stays
+{S::master,      E::loop_larger,                         S::master,      {quit_master}},              // no-epoch; the master with the smaller id stays
 
 // Slave
 {S::slave,       {E::adjtime, E::settime},               S::slave,       {apply, start(T::election)}},
 {S::slave,       E::election,                            S::accept,      {start(T::election), remember_candidate, reply(M::accept), start(T::accept)}},
 {S::slave,       E::masterup,                            S::slave,       {slaveup, start(T::election)}},
 {S::slave,       {E::election_timeout, E::stand},        S::candidate,   {stand}},
-{S::slave,       E::election_timeout_idle,               S::slave,       {start(T::election)}},       // one that never leads
+{S::slave,       E::election_timeout_idle,               S::slave,       {start(T::election)}},       // an ineligible node
 {S::slave,       E::quit,                                S::slave,       {start(T::election)}},
 {S::slave,       {E::loop, E::resolve},                  S::slave,       {start(T::election), slaveup_if_overlooked}},
 {S::slave,       E::loop_given_up,                       S::slave,       {slaveup_if_overlooked}},
@@ -230,7 +230,7 @@ inline constexpr Row kRows[] = {
 {S::candidate,   {E::adjtime, E::settime},               S::slave,       {apply, start(T::election)}},
 {S::candidate,   E::masterack,                           S::slave,       {start(T::election)}},
 {S::candidate,   E::candidate_timeout,                   S::master,      {reign}},
-{S::candidate,   E::candidate_overdue,                   S::slave,       {start(T::election)}},       // slept through the answers
+{S::candidate,   E::candidate_overdue,                   S::slave,       {start(T::election)}},       // suspended while answers arrived
 
 // Accept
 {S::accept,      E::election_again,                      S::accept,      {reply(M::accept), start(T::accept)}},   // not Refuse: decision 004
@@ -240,7 +240,7 @@ inline constexpr Row kRows[] = {
 {S::accept,      {E::masterup, E::loop, E::loop_new, E::resolve, E::resolve_new, E::quit, E::quit_new}, S::slave, {slaveup, start(T::election)}},
 {S::accept,      {E::adjtime, E::settime},               S::slave,       {apply, start(T::election)}},
 {S::accept,      E::masterack,                           S::slave,       {start(T::election)}},
-{S::accept,      E::election_timeout,                    S::accept,      {start(T::election)}},       // only after a pause: it is the longer timer
+{S::accept,      E::election_timeout,                    S::accept,      {start(T::election)}},       // only after a suspension: this timer is the longer one
 
 // Conflict
 {S::conflict,    E::conflict_timeout,                    S::master,      {reign_on}},
@@ -252,17 +252,17 @@ inline constexpr Row kRows[] = {
 {S::conflict,    E::lower,                               S::conflict,    {quit_master, add_sender}},
 {S::conflict,    E::stale_newer,                         S::slave,       {follow_epoch, slaveup_was_master, election_soon}},
 {S::conflict,    E::stale_own,                           S::candidate,   {follow_epoch, stand}},
-{S::conflict,    {E::masterack, E::loop, E::loop_larger},  S::conflict,  {quit_rival}},               // no-epoch; until silence
-{S::conflict,    E::resolve_smaller,                     S::conflict,    {reply(M::masterack)}},      // no-epoch; conflict-kills-both: whatever the name
+{S::conflict,    {E::masterack, E::loop, E::loop_larger},  S::conflict,  {quit_rival}},               // no-epoch; until no rival answers
+{S::conflict,    E::resolve_smaller,                     S::conflict,    {reply(M::masterack)}},      // no-epoch; conflict-kills-both: for any id
 {S::conflict,    {E::quit, E::quit_new},                 S::slave,       {start(T::election)}},       // no-epoch
 
-// Consistency: is it the only master?
+// Consistency: is there a second master?
 {S::consistency, E::rival,                               S::slave,       {slaveup_if_followed, conflict_to_first, start(T::election)}},
 {S::consistency, E::lower_rival,                         S::slave,       {reply(M::stale), conflict_to_first, start(T::election)}},
 {S::consistency, {E::adjtime, E::settime},               S::consistency, {apply}},
 {S::consistency, E::consistency_timeout,                 S::slave,       {start(T::election)}},
 
-// Whoever is not master answers a master whose time is over.
+// A node that is not master answers a master of a lower epoch with Stale.
 {S::startup,     E::lower,                               S::startup,     {reply(M::stale)}},
 {S::no_master,   E::lower,                               S::no_master,   {reply(M::stale)}},
 {S::slave,       E::lower,                               S::slave,       {reply(M::stale)}},
@@ -270,11 +270,11 @@ inline constexpr Row kRows[] = {
 {S::accept,      E::lower,                               S::accept,      {reply(M::stale)}},
 {S::consistency, E::lower,                               S::consistency, {reply(M::stale)}},
 
-// Resign: the heir stands at once, and this node gives way to it.
+// Resign: the heir stands at once, and this node accepts it.
 {S::master,      E::resign,                              S::slave,       {broadcast(M::masterdown), start(T::election)}},
 {S::conflict,    E::resign,                              S::slave,       {broadcast(M::masterdown), start(T::election)}},
 
-// Claim: for a slave that brings a better time from another network.
+// Claim: for a slave that has a better time from another network.
 {S::slave,       E::claim,                               S::master,      {reign}},
 
 // Stop
@@ -288,7 +288,7 @@ inline constexpr Row kRows[] = {
 {S::consistency, E::stop,                                S::consistency, {end}},
 };
 
-// What may come and changes nothing.
+// Events that may occur and change nothing.
 struct Ignored { State in{}; ShortList<Event, 24> what; };
 inline constexpr Ignored kIgnored[] = {
 {S::startup,     {E::masterreq, E::slaveup, E::accept, E::refuse, E::conflict, E::stand, E::resign, E::claim}},
@@ -302,7 +302,8 @@ inline constexpr Ignored kIgnored[] = {
                   E::loop, E::loop_new, E::loop_given_up, E::resolve, E::resolve_new, E::quit, E::quit_new, E::stand, E::resign, E::claim}},
 };
 
-// What cannot come, because event_of names it otherwise in this state, or because the timer is not set.
+// Events that occur in these states only: elsewhere event_of returns another event, or the timer
+// does not run.
 struct OnlyIn { Event what{}; ShortList<State, 8> states; };
 inline constexpr OnlyIn kOnlyIn[] = {
 {E::masterreq_younger,     {S::startup}},
@@ -315,7 +316,7 @@ inline constexpr OnlyIn kOnlyIn[] = {
 {E::loop_new,              {S::startup, S::no_master, S::slave, S::candidate, S::accept, S::consistency}},
 {E::loop_larger,           {S::master, S::conflict}},
 {E::loop_given_up,         {S::slave, S::candidate, S::accept, S::consistency}},
-{E::loop,                  {S::master, S::slave, S::candidate, S::accept, S::conflict, S::consistency}},  // a starting node follows nobody:
+{E::loop,                  {S::master, S::slave, S::candidate, S::accept, S::conflict, S::consistency}},  // a starting node follows no master:
 {E::resolve,               {S::master, S::slave, S::candidate, S::accept, S::conflict, S::consistency}},  // every epoch is new to it
 {E::quit,                  {S::master, S::slave, S::candidate, S::accept, S::conflict, S::consistency}},
 {E::quit_lower,            {S::candidate}},
@@ -342,7 +343,7 @@ inline constexpr OnlyIn kOnlyIn[] = {
 };
 // clang-format on
 
-// What each cell of the table holds: a row's number, or one of these.
+// A cell of the table holds the number of a row or one of these values.
 inline constexpr std::uint8_t kMissing = 255, kIgnore = 254, kImpossible = 253, kTwice = 252;
 
 using Cells = std::array<std::array<std::uint8_t, kEvents>, kStates>;
@@ -363,9 +364,9 @@ consteval Cells cells() {
     for (const Event event : ignored.what) put(ignored.in, event, kIgnore);
   for (const OnlyIn& only : kOnlyIn) {
     for (std::size_t state = 0; state < kStates; ++state) {
-      bool comes = false;
-      for (const State possible : only.states) comes |= possible == static_cast<State>(state);
-      if (!comes) put(static_cast<State>(state), only.what, kImpossible);
+      bool occurs = false;
+      for (const State possible : only.states) occurs |= possible == static_cast<State>(state);
+      if (!occurs) put(static_cast<State>(state), only.what, kImpossible);
     }
   }
   return all;
@@ -378,8 +379,8 @@ consteval bool no_cell_holds(std::uint8_t what) {
       if (cell == what) return false;
   return true;
 }
-static_assert(no_cell_holds(kTwice));    // no (state, event) pair twice
-static_assert(no_cell_holds(kMissing));  // every pair is there, if only as ignored or impossible
+static_assert(no_cell_holds(kTwice));    // no (state, event) pair occurs twice
+static_assert(no_cell_holds(kMissing));  // every pair occurs, possibly as ignored or impossible
 static_assert(std::size(kRows) < kTwice);
 }  // namespace table
 

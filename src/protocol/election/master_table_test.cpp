@@ -1,5 +1,5 @@
-// What the table says as a whole. That it is complete and deterministic is asserted where it is
-// compiled; here it is compared with what is written about each state.
+// The table as a whole. Its header asserts that it is complete and deterministic; these tests
+// compare it with the description of each state.
 #include "protocol/election/master_table.h"
 
 #include <algorithm>
@@ -37,45 +37,92 @@ const Row* row_for(State state, Event event) {
   return cell < std::size(kRows) ? &kRows[cell] : nullptr;
 }
 
-// Every event that leads out of a state, and where to.
-std::map<std::string, std::string> ways_out_of(State state) {
-  std::map<std::string, std::string> ways;
+// Every event that leaves a state, with the next state.
+std::map<std::string, std::string> exits_of(State state) {
+  std::map<std::string, std::string> exits;
   for (std::size_t i = 0; i < kEvents; ++i) {
     const auto event = static_cast<Event>(i);
     const Row* row = row_for(state, event);
-    if (row != nullptr && row->to != state) ways.emplace(name_of(event), name_of(row->to));
+    if (row != nullptr && row->to != state) exits.emplace(name_of(event), name_of(row->to));
   }
-  return ways;
+  return exits;
 }
 
-using Ways = std::map<std::string, std::string>;
+using Exits = std::map<std::string, std::string>;
 
-TEST(WaysOut, OfStartup) {
-  EXPECT_EQ(ways_out_of(S::startup), (Ways{{"masterack", "consistency"},
+TEST(Exits, OfStartup) {
+  EXPECT_EQ(exits_of(S::startup), (Exits{{"masterack", "consistency"},
+                                         {"adjtime", "consistency"},
+                                         {"settime", "consistency"},
+                                         {"startup_timeout", "no_master"},
+                                         {"startup_timeout_rival", "slave"},
+                                         {"masterup", "slave"},
+                                         {"loop_new", "slave"},
+                                         {"resolve_new", "slave"},
+                                         {"quit_new", "slave"}}));
+}
+TEST(Exits, OfNoMaster) {
+  EXPECT_EQ(exits_of(S::no_master), (Exits{{"masterreq", "slave"},
+                                           {"election", "slave"},
+                                           {"masterup", "slave"},
+                                           {"masterack", "consistency"},
                                            {"adjtime", "consistency"},
                                            {"settime", "consistency"},
-                                           {"startup_timeout", "no_master"},
-                                           {"startup_timeout_rival", "slave"},
-                                           {"masterup", "slave"},
+                                           {"no_master_timeout", "master"},
+                                           {"no_master_overdue", "startup"},
                                            {"loop_new", "slave"},
                                            {"resolve_new", "slave"},
                                            {"quit_new", "slave"}}));
 }
-TEST(WaysOut, OfNoMaster) {
-  EXPECT_EQ(ways_out_of(S::no_master), (Ways{{"masterreq", "slave"},
-                                             {"election", "slave"},
-                                             {"masterup", "slave"},
-                                             {"masterack", "consistency"},
-                                             {"adjtime", "consistency"},
-                                             {"settime", "consistency"},
-                                             {"no_master_timeout", "master"},
-                                             {"no_master_overdue", "startup"},
-                                             {"loop_new", "slave"},
-                                             {"resolve_new", "slave"},
-                                             {"quit_new", "slave"}}));
+TEST(Exits, OfMaster) {
+  EXPECT_EQ(exits_of(S::master), (Exits{{"conflict", "conflict"},
+                                        {"higher", "slave"},
+                                        {"stale_newer", "slave"},
+                                        {"stale_own", "candidate"},
+                                        {"election_newer", "accept"},
+                                        {"quit", "slave"},
+                                        {"quit_new", "slave"},
+                                        {"resign", "slave"}}));
 }
-TEST(WaysOut, OfMaster) {
-  EXPECT_EQ(ways_out_of(S::master), (Ways{{"conflict", "conflict"},
+TEST(Exits, OfSlave) {
+  EXPECT_EQ(exits_of(S::slave), (Exits{{"election", "accept"},
+                                       {"election_timeout", "candidate"},
+                                       {"stand", "candidate"},
+                                       {"claim", "master"},
+                                       {"masterdown_heir", "candidate"}}));
+}
+TEST(Exits, OfCandidate) {
+  EXPECT_EQ(exits_of(S::candidate), (Exits{{"refuse", "slave"},
+                                           {"quit", "slave"},
+                                           {"quit_new", "slave"},
+                                           {"quit_lower", "slave"},
+                                           {"election_older", "accept"},
+                                           {"masterup", "slave"},
+                                           {"loop", "slave"},
+                                           {"loop_new", "slave"},
+                                           {"resolve", "slave"},
+                                           {"resolve_new", "slave"},
+                                           {"adjtime", "slave"},
+                                           {"settime", "slave"},
+                                           {"masterack", "slave"},
+                                           {"candidate_timeout", "master"},
+                                           {"candidate_overdue", "slave"}}));
+}
+TEST(Exits, OfAccept) {
+  EXPECT_EQ(exits_of(S::accept), (Exits{{"accept_timeout", "slave"},
+                                        {"masterup", "slave"},
+                                        {"loop", "slave"},
+                                        {"loop_new", "slave"},
+                                        {"resolve", "slave"},
+                                        {"resolve_new", "slave"},
+                                        {"quit", "slave"},
+                                        {"quit_new", "slave"},
+                                        {"adjtime", "slave"},
+                                        {"settime", "slave"},
+                                        {"masterack", "slave"}}));
+}
+TEST(Exits, OfConflict) {
+  EXPECT_EQ(exits_of(S::conflict), (Exits{{"conflict_timeout", "master"},
                                           {"higher", "slave"},
                                           {"stale_newer", "slave"},
                                           {"stale_own", "candidate"},
@@ -84,61 +131,15 @@ TEST(WaysOut, OfMaster) {
                                           {"quit_new", "slave"},
                                           {"resign", "slave"}}));
 }
-TEST(WaysOut, OfSlave) {
-  EXPECT_EQ(ways_out_of(S::slave), (Ways{{"election", "accept"},
-                                         {"election_timeout", "candidate"},
-                                         {"stand", "candidate"},
-                                         {"claim", "master"},
-                                         {"masterdown_heir", "candidate"}}));
-}
-TEST(WaysOut, OfCandidate) {
-  EXPECT_EQ(ways_out_of(S::candidate), (Ways{{"refuse", "slave"},
-                                             {"quit", "slave"},
-                                             {"quit_new", "slave"},
-                                             {"quit_lower", "slave"},
-                                             {"election_older", "accept"},
-                                             {"masterup", "slave"},
-                                             {"loop", "slave"},
-                                             {"loop_new", "slave"},
-                                             {"resolve", "slave"},
-                                             {"resolve_new", "slave"},
-                                             {"adjtime", "slave"},
-                                             {"settime", "slave"},
-                                             {"masterack", "slave"},
-                                             {"candidate_timeout", "master"},
-                                             {"candidate_overdue", "slave"}}));
-}
-TEST(WaysOut, OfAccept) {
-  EXPECT_EQ(ways_out_of(S::accept), (Ways{{"accept_timeout", "slave"},
-                                          {"masterup", "slave"},
-                                          {"loop", "slave"},
-                                          {"loop_new", "slave"},
-                                          {"resolve", "slave"},
-                                          {"resolve_new", "slave"},
-                                          {"quit", "slave"},
-                                          {"quit_new", "slave"},
-                                          {"adjtime", "slave"},
-                                          {"settime", "slave"},
-                                          {"masterack", "slave"}}));
-}
-TEST(WaysOut, OfConflict) {
-  EXPECT_EQ(ways_out_of(S::conflict), (Ways{{"conflict_timeout", "master"},
-                                            {"higher", "slave"},
-                                            {"stale_newer", "slave"},
-                                            {"stale_own", "candidate"},
-                                            {"election_newer", "accept"},
-                                            {"quit", "slave"},
-                                            {"quit_new", "slave"},
-                                            {"resign", "slave"}}));
-}
-TEST(WaysOut, OfConsistency) {
-  EXPECT_EQ(ways_out_of(S::consistency),
-            (Ways{{"rival", "slave"}, {"lower_rival", "slave"}, {"consistency_timeout", "slave"}}));
+TEST(Exits, OfConsistency) {
+  EXPECT_EQ(
+      exits_of(S::consistency),
+      (Exits{{"rival", "slave"}, {"lower_rival", "slave"}, {"consistency_timeout", "slave"}}));
 }
 
-// --- ways in: whoever enters a state does what keeps it alive there ---
+// --- entries: every row that enters a state starts what the state needs ---
 
-TEST(WaysIn, ToMasterAreReignsAndNothingElseReigns) {
+TEST(Entries, IntoMasterReignAndNoOtherRowReigns) {
   for (const Row& row : kRows) {
     if (leads_into(row, S::master)) {
       EXPECT_TRUE(does(row, row.from == S::conflict ? Verb::reign_on : Verb::reign))
@@ -150,11 +151,11 @@ TEST(WaysIn, ToMasterAreReignsAndNothingElseReigns) {
   }
 }
 
-TEST(WaysIn, ToCandidateAreStands) {
+TEST(Entries, IntoCandidateStand) {
   for (const Row& row : kRows) EXPECT_EQ(leads_into(row, S::candidate), does(row, Verb::stand));
 }
 
-TEST(WaysIn, ToAcceptRememberAndAnswerTheCandidate) {
+TEST(Entries, IntoAcceptRememberAndAnswerTheCandidate) {
   for (const Row& row : kRows) {
     if (!leads_into(row, S::accept)) continue;
     EXPECT_TRUE(does(row, Verb::remember_candidate));
@@ -164,8 +165,8 @@ TEST(WaysIn, ToAcceptRememberAndAnswerTheCandidate) {
   }
 }
 
-// Who has accepted keeps the election timer that Accept runs beside its own.
-TEST(WaysIn, ToSlaveSetAnElectionTimer) {
+// After Accept the election timer already runs, because Accept keeps it running beside its own.
+TEST(Entries, IntoSlaveSetAnElectionTimer) {
   for (const Row& row : kRows) {
     if (!leads_into(row, S::slave)) continue;
     const bool keeps = row.from == S::accept && *row.on.begin() == E::accept_timeout;
@@ -174,7 +175,7 @@ TEST(WaysIn, ToSlaveSetAnElectionTimer) {
   }
 }
 
-TEST(WaysIn, StartTheStatesOwnTimer) {
+TEST(Entries, StartTheTimerOfTheState) {
   for (const Row& row : kRows) {
     if (leads_into(row, S::startup)) {
       EXPECT_TRUE(does(row, Verb::begin));
@@ -194,7 +195,7 @@ TEST(WaysIn, StartTheStatesOwnTimer) {
 
 // --- stops ---
 
-TEST(Stop, EndsEveryStateWhereItIs) {
+TEST(Stop, EndsEveryStateWithoutLeavingIt) {
   for (std::size_t i = 0; i < kStates; ++i) {
     const auto state = static_cast<State>(i);
     const Row* row = row_for(state, E::stop);
@@ -211,10 +212,9 @@ TEST(Stop, EndsEveryStateWhereItIs) {
     }
 }
 
-// --- single claims ---
+// --- single properties ---
 
-// Only masters and their rivals are told to quit; only a new collision backs off.
-TEST(Claims, WhoDoesWhat) {
+TEST(Actions, OccurInTheExpectedStates) {
   const auto states_that = [](Verb verb) {
     std::set<State> states;
     for (const Row& row : kRows)
@@ -236,8 +236,8 @@ TEST(Claims, WhoDoesWhat) {
                                    S::consistency));
 }
 
-// Who is not master says Stale to a master of a lower epoch; masters say Quit.
-TEST(Claims, AMasterOfALowerEpochIsAnsweredInEveryState) {
+// A master answers a master of a lower epoch with Quit; any other node answers with Stale.
+TEST(Actions, AnswerAMasterOfALowerEpochInEveryState) {
   for (std::size_t i = 0; i < kStates; ++i) {
     const auto state = static_cast<State>(i);
     const Row* row = row_for(state, E::lower);
@@ -249,7 +249,7 @@ TEST(Claims, AMasterOfALowerEpochIsAnsweredInEveryState) {
   }
 }
 
-TEST(Claims, NobodyAnswersAnElectionBeforeItHasFollowedAMaster) {
+TEST(Actions, AnswerNoElectionBeforeAMasterWasFollowed) {
   for (const State state : {S::startup, S::no_master}) {
     const Row* row = row_for(state, E::election);
     ASSERT_NE(row, nullptr);
@@ -257,7 +257,7 @@ TEST(Claims, NobodyAnswersAnElectionBeforeItHasFollowedAMaster) {
   }
 }
 
-// --- the vocabulary ---
+// --- names ---
 
 template <class Enum>
 void expect_unique_names(std::size_t first, std::size_t end) {
@@ -277,7 +277,7 @@ TEST(Names, AreUnique) {
   expect_unique_names<Verb>(0, static_cast<std::size_t>(Verb::end) + 1);
 }
 
-// The names of the first and the last of each list: none has slipped.
+// Names early and late in each list, to detect a shifted list.
 TEST(Names, AreThoseOfTheEnumerators) {
   EXPECT_EQ(name_of(State::no_master), "no_master");
   EXPECT_EQ(name_of(State::consistency), "consistency");
@@ -301,9 +301,9 @@ TEST(Names, AreAllUsed) {
   for (std::size_t i = 1; i <= static_cast<std::size_t>(Verb::end); ++i)
     EXPECT_TRUE(used.contains(static_cast<Verb>(i))) << name_of(static_cast<Verb>(i));
   for (std::size_t i = 0; i < kEvents; ++i) {
-    const bool comes = std::ranges::any_of(
+    const bool occurs = std::ranges::any_of(
         kCells, [&](const auto& state) { return state[i] != table::kImpossible; });
-    EXPECT_TRUE(comes) << name_of(static_cast<Event>(i));
+    EXPECT_TRUE(occurs) << name_of(static_cast<Event>(i));
   }
 }
 

@@ -1,4 +1,4 @@
-// Candidacies, contradictions, and the machine as a list of fields.
+// Candidacies, consistency, operation without epochs, and the field list of the machine.
 #include "protocol/election/master.h"
 
 #include <algorithm>
@@ -53,34 +53,34 @@ TEST(Candidacy, DoublesTheRangeAfterEachCollisionUpToSixteen) {
   EXPECT_EQ(harness.left(Timer::election), 5s);
 }
 
-TEST(Candidacy, FoundOverdueByMoreThanItsTimerMakesNobodyMaster) {
+TEST(Candidacy, EndsInSlaveWhenOverdueByMoreThanItsTimer) {
   Harness prompt;
   bring_to(prompt, State::candidate);
   prompt.sleep(400ms);
   prompt.on_timer(Timer::candidate);
   EXPECT_EQ(prompt.state(), State::master);
-  Harness sleeper;
-  bring_to(sleeper, State::candidate);
-  sleeper.sleep(400ms + 1ns);
-  EXPECT_THAT(sleeper.on_timer(Timer::candidate), IsEmpty());
-  EXPECT_EQ(sleeper.state(), State::slave);
+  Harness late;
+  bring_to(late, State::candidate);
+  late.sleep(400ms + 1ns);
+  EXPECT_THAT(late.on_timer(Timer::candidate), IsEmpty());
+  EXPECT_EQ(late.state(), State::slave);
 }
 
-TEST(NoMaster, FoundOverdueBeginsAgain) {
+TEST(NoMaster, StartsAgainWhenOverdue) {
   Harness prompt;
   bring_to(prompt, State::no_master);
   prompt.sleep(700ms);
   EXPECT_THAT(prompt.on_timer(Timer::no_master), ElementsAre("masterup to all"));
-  Harness sleeper;
-  bring_to(sleeper, State::no_master);
-  sleeper.sleep(700ms + 1ns);
-  EXPECT_THAT(sleeper.on_timer(Timer::no_master), ElementsAre("masterreq to all"));
-  EXPECT_EQ(sleeper.state(), State::startup);
+  Harness late;
+  bring_to(late, State::no_master);
+  late.sleep(700ms + 1ns);
+  EXPECT_THAT(late.on_timer(Timer::no_master), ElementsAre("masterreq to all"));
+  EXPECT_EQ(late.state(), State::startup);
 }
 
 // --- consistency ---
 
-TEST(Consistency, TheFirstOfTwoMastersIsToldAndTheHigherFollowed) {
+TEST(Consistency, SendsConflictToTheFirstMasterAndFollowsTheHigher) {
   Harness harness;
   bring_to(harness, State::consistency);
   Peer higher = master_of(11, 6);
@@ -98,7 +98,7 @@ TEST(Consistency, TheFirstOfTwoMastersIsToldAndTheHigherFollowed) {
 
 // --- without epochs ---
 
-TEST(NoEpoch, OfTwoMastersTheSmallerNameTellsTheOtherToQuit) {
+TEST(NoEpoch, MasterWithTheSmallerIdSendsQuitToTheOther) {
   Harness harness("lan", 0, {.no_epoch = true});
   harness.start();
   harness.run_out(Timer::startup);
@@ -123,8 +123,9 @@ TEST(NoEpoch, AMasterAppliesNoCorrection) {
   EXPECT_EQ(harness.state(), State::master);
 }
 
-// Told of a conflict at once, two masters answer each other's Resolve: only the smaller may.
-TEST(NoEpoch, InConflictTheSmallerNamesResolveAloneIsAnswered) {
+// Two masters that learn of a conflict at the same time receive each other's Resolve. A master
+// answers only the Resolve of a smaller id.
+TEST(NoEpoch, InConflictAnswersOnlyTheResolveOfASmallerId) {
   for (const bool kills_both : {false, true}) {
     Harness harness("lan", 0, {.no_epoch = true, .conflict_kills_both = kills_both});
     harness.start();
@@ -144,8 +145,8 @@ TEST(NoEpoch, InConflictTheSmallerNamesResolveAloneIsAnswered) {
   }
 }
 
-// 5.3 has an informed master ask for its rival by a Conflict, which nobody answers.
-TEST(NoEpoch, ConflictForResolveAsksInTheWrongWord) {
+// By 5.3 a master that receives Conflict asks for its rival by Conflict, which no node answers.
+TEST(NoEpoch, ConflictForResolveBroadcastsConflict) {
   Harness harness("lan", 0, {.no_epoch = true, .conflict_for_resolve = true});
   harness.start();
   harness.run_out(Timer::startup);
@@ -159,8 +160,8 @@ TEST(NoEpoch, ConflictForResolveAsksInTheWrongWord) {
 
 // --- the field list ---
 
-// A master with something in every container, all its spans in the future.
-TEST(Fields, EveryOneOfThemShowsInThePackedForm) {
+// The sample is a master with an element in every container and all deadlines in the future.
+TEST(Fields, AllAffectThePackedForm) {
   Harness harness("lan", 4);
   bring_to(harness, State::master);
   Peer slave = peer(3), newcomer = peer(4);
@@ -170,15 +171,15 @@ TEST(Fields, EveryOneOfThemShowsInThePackedForm) {
   const Writes writes = write_into_every_field(harness.machine(), harness.now());
   EXPECT_THAT(writes.unnoticed, IsEmpty());
   EXPECT_GT(writes.tried, 40U);
-  // The rules are shared and never change: the pointer to them stays out of the list.
+  // The pointer to the rules is not a field, because the rules never change.
   EXPECT_EQ(unlisted_bytes(harness.machine()), sizeof(const Rules*));
 }
 
-TEST(Fields, OfAMessageAllShowInThePackedForm) {
+TEST(Fields, OfAMessageAllAffectThePackedForm) {
   const Message accept{.kind = Kind::accept};
   EXPECT_THAT(write_into_every_field(accept, kStart).unnoticed, IsEmpty());
   EXPECT_EQ(unlisted_bytes(accept), 0U);
-  // What no receiver looks at is left out: the number of an Ack; what a Loop would answer, too.
+  // Sequence numbers that no receiver reads are left out: that of an Ack; both of a Loop.
   const Message ack{.kind = Kind::ack};
   EXPECT_THAT(write_into_every_field(ack, kStart).unnoticed, IsEmpty());
   EXPECT_EQ(unlisted_bytes(ack), sizeof(Sequence));

@@ -1,5 +1,5 @@
-// A MasterElection in a test's hand: one node, peers made of messages, and chance that always says
-// the same. Nodes are called by their numbers; the node under test is 1.
+// Harness for one MasterElection: a test sends it messages of peers, and every random draw returns
+// the same share of its range. Tests name nodes by number; the node under test is 1.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 namespace tempo::election {
 
 inline constexpr NodeId kSelf{1};
-inline constexpr Incarnation kLife{77};
+inline constexpr Incarnation kIncarnation{77};
 inline constexpr Instant kStart{100s};
 
 inline constexpr std::array<State, kStates> kAllStates{
@@ -27,7 +27,7 @@ inline constexpr std::array<State, kStates> kAllStates{
 inline constexpr std::array kReliable{Kind::accept,   Kind::refuse,  Kind::quit,
                                       Kind::conflict, Kind::adjtime, Kind::settime};
 
-// Always the same share of what is possible: 0 the least, 1 the most.
+// Draws always the same share of the range: 0 is the minimum, 1 the maximum.
 class ShareDraw final : public Draw {
  public:
   explicit ShareDraw(double share) : share_(share) {}
@@ -40,27 +40,29 @@ class ShareDraw final : public Draw {
   double share_;
 };
 
-// Another node, as the one under test sees it: it numbers its messages and remembers its epoch.
+// Another node: it numbers its messages and keeps its epoch.
 struct Peer {
   NodeId id;
-  Incarnation life{500};
-  std::uint32_t last = 0;
+  Incarnation incarnation{500};
+  std::uint32_t last = 0;  // last sequence number used
   Epoch epoch{};
 
-  Message says(Kind kind, Message with = {}) {
+  Message make(Kind kind, Message with = {}) {
     with.kind = kind;
-    with.incarnation = life;
+    with.incarnation = incarnation;
     with.sequence = Sequence{++last};
     if (with.epoch == kNoEpoch) with.epoch = epoch;
     return with;
   }
 };
 
-inline Peer peer(std::uint32_t id) { return {.id = NodeId{id}, .life = Incarnation{500 + id}}; }
-// A peer that rules, or ruled, in this round.
+inline Peer peer(std::uint32_t id) {
+  return {.id = NodeId{id}, .incarnation = Incarnation{500 + id}};
+}
+// A peer that is, or was, master in this round.
 inline Peer master_of(std::uint32_t round, std::uint32_t id) {
   Peer master = peer(id);
-  master.epoch = {round, master.id, master.life};
+  master.epoch = {round, master.id, master.incarnation};
   return master;
 }
 
@@ -69,15 +71,15 @@ class Harness {
   explicit Harness(std::string_view profile_name = "lan", std::uint32_t repeats = 0,
                    Variant variant = {}, Priority priority = kMaxPriority)
       : rules_{*profile(profile_name), repeats, variant},
-        machine_({kSelf, kLife, priority}, rules_) {}
+        machine_({kSelf, kIncarnation, priority}, rules_) {}
   Harness(const Harness&) = delete;
   Harness& operator=(const Harness&) = delete;
   ~Harness() = default;
 
   using Lines = std::vector<std::string>;
 
-  // What a step asks for, as text: "ack to 5", "loop to all", "adjusted by 5". Whom it leads or
-  // follows from now on is not among it: see `allegiance`.
+  // Outputs of a step as text: "ack to 5", "loop to all", "adjusted by 5". The notices `leads` and
+  // `follows` are not included: see `allegiance`.
   Lines start() {
     return step([&](auto& turn) { machine_.start(turn); });
   }
@@ -85,7 +87,7 @@ class Harness {
     return step([&](auto& turn) { machine_.receive(turn, from, message); });
   }
   Lines receive(Peer& from, Kind kind, const Message& with = {}) {
-    return receive(from.id, from.says(kind, with));
+    return receive(from.id, from.make(kind, with));
   }
   Lines on_timer(Timer timer) {
     return step([&](auto& turn) { machine_.on_timer(turn, timer_id(timer)); });
@@ -93,14 +95,14 @@ class Harness {
   Lines command(Command command) {
     return step([&](auto& turn) { machine_.command(turn, command); });
   }
-  // Waits until this timer is due, and no longer, and wakes it.
+  // Advances to the deadline of this timer and fires it.
   Lines run_out(Timer timer) {
     EXPECT_TRUE(runs(timer)) << name_of(timer);
     if (!runs(timer)) return {};
     now_ = machine_.timers().at(timer);
     return on_timer(timer);
   }
-  // Time passes; whatever becomes due is woken in its order.
+  // Advances by `span` and fires all timers that become due, in order.
   Lines pass(Nanos span) {
     Lines all;
     const Instant end = now_ + span;
@@ -113,18 +115,18 @@ class Harness {
     now_ = end;
     return all;
   }
-  // Time passes and nobody is woken: the process sleeps.
+  // Advances by `span` and fires no timer, as in a suspended process.
   void sleep(Nanos span) { now_ += span; }
   void draw_share(double share) { draw_.set(share); }
 
-  // The last change told: "leads 10", "follows 9 in 10"; empty before the first.
+  // The last notice `leads` or `follows`: "leads 10", "follows 9 in 10"; empty before the first.
   const std::string& allegiance() const { return allegiance_; }
 
   const MasterElection& machine() const { return machine_; }
   State state() const { return machine_.state(); }
   Instant now() const { return now_; }
   const Timing& timing() const { return rules_.timing; }
-  // From now until this timer runs out.
+  // Time until this timer expires.
   Nanos left(Timer timer) const {
     EXPECT_TRUE(runs(timer)) << name_of(timer);
     return machine_.timers().at(timer) - now_;
@@ -132,7 +134,7 @@ class Harness {
   bool runs(Timer timer) const { return machine_.timers().running(timer); }
   std::string packed_now() const { return packed(machine_, now_); }
 
-  // Every message of the last step.
+  // All messages of the last step.
   const std::vector<Message>& sent() const { return sent_; }
   const Message& sent(Kind kind) const {
     const auto found = std::ranges::find(sent_, kind, &Message::kind);
@@ -142,11 +144,11 @@ class Harness {
   }
 
  private:
-  template <class Do>
-  Lines step(Do todo) {
+  template <class Function>
+  Lines step(Function function) {
     out_.clear();
     Turn<MasterElection> turn{now_, draw_, out_};
-    todo(turn);
+    function(turn);
     EXPECT_EQ(machine_.check(), nullptr) << machine_.check();
     Lines lines;
     sent_.clear();
@@ -157,8 +159,9 @@ class Harness {
         allegiance_ =
             fmt::format("follows {} in {}", index(output.notice.peer), output.notice.epoch.round);
       } else if (output.kind == OutputKind::notice) {
-        constexpr std::array<std::string_view, 4> kNews{"adjusted by", "set by", "down:", "ended"};
-        std::string line{kNews[static_cast<std::size_t>(output.notice.news)]};
+        constexpr std::array<std::string_view, 4> kChanges{"adjusted by", "set by",
+                                                           "down:", "ended"};
+        std::string line{kChanges[static_cast<std::size_t>(output.notice.news)]};
         if (output.notice.peer != kNobody) line += fmt::format(" {}", index(output.notice.peer));
         lines.push_back(line);
       } else {
@@ -180,15 +183,15 @@ class Harness {
   std::string allegiance_;
 };
 
-// Who everybody follows, or is about to, in `bring_to`: round 10. The node itself becomes master in
-// round 10 too.
+// The master of round 10, which the node follows after `bring_to`. Brought to master, the node
+// itself is master of round 10.
 inline Peer old_master() {
   Peer master = master_of(10, 9);
   master.last = 1000;
   return master;
 }
 
-// Leads a new machine to this state by the shortest way.
+// Brings a new machine to this state by the shortest sequence of inputs.
 inline void bring_to(Harness& harness, State state) {
   Peer master = master_of(10, 9);
   Peer other = peer(4);
@@ -201,10 +204,10 @@ inline void bring_to(Harness& harness, State state) {
       break;
     case State::master:
     case State::conflict: {
-      // A rumour of round 9: the next is 10.
-      Message rumour;
-      rumour.epoch = {9, NodeId{8}, Incarnation{1}};
-      harness.receive(other, Kind::stale, rumour);
+      // The message names round 9, so the next round is 10.
+      Message stale;
+      stale.epoch = {9, NodeId{8}, Incarnation{1}};
+      harness.receive(other, Kind::stale, stale);
       harness.run_out(Timer::startup);
       harness.run_out(Timer::no_master);
       if (state == State::conflict) harness.receive(other, Kind::conflict);
@@ -224,7 +227,7 @@ inline void bring_to(Harness& harness, State state) {
   ASSERT_EQ(harness.state(), state);
 }
 
-// The Election of `bring_to(candidate)`: Masterreq 1, Slaveup 2, Election 3.
+// Sequence number of the Election of `bring_to(candidate)`, after Masterreq 1 and Slaveup 2.
 inline constexpr Sequence kOurElection{3};
 
 inline Message answering(Sequence election) {

@@ -1,7 +1,7 @@
-// The vocabulary of TEMPO's master election: states, messages, timers, commands, notices.
+// States, messages, timers, commands and notices of TEMPO's master election.
 //
-// Words are those of Gusella and Zatti, "An Election Algorithm for a Distributed Clock
-// Synchronization Program" (1985), sections 4 to 6; Loop, Stale and Masterdown are later additions
+// The names are those of Gusella and Zatti, "An Election Algorithm for a Distributed Clock
+// Synchronization Program" (1985), sections 4 to 6; Loop, Stale and Masterdown were added later
 // (doc/internals/election.md).
 #pragma once
 
@@ -28,40 +28,40 @@ enum class State : std::uint8_t {
 inline constexpr std::size_t kStates = 8;
 
 enum class Kind : std::uint8_t {
-  masterreq,  // broadcast: is there a master?
-  masterack,  // I am
-  masterup,   // broadcast: I am the new master
-  slaveup,    // I follow you
-  election,   // broadcast: I want to be master
-  accept,
-  refuse,
-  conflict,  // there is another master beside you
-  resolve,   // broadcast: rival masters, show yourselves
-  quit,      // stop: I am master
-  ack,
-  adjtime,     // a correction of the clock
-  settime,     // the time, for one that has just started
+  masterreq,   // broadcast: is there a master?
+  masterack,   // reply: I am master
+  masterup,    // broadcast: I am the new master
+  slaveup,     // to a master: I follow you
+  election,    // broadcast: I want to be master
+  accept,      // reply to Election: you have my vote
+  refuse,      // reply to Election: another candidate has my vote
+  conflict,    // to a master: another master is active
+  resolve,     // broadcast: other masters, answer
+  quit,        // stop leading or standing: I am master
+  ack,         // confirms receipt of a reliable message
+  adjtime,     // the master corrects the receiver's clock
+  settime,     // the master sets the clock of a node that has just started
   loop,        // broadcast: the master's beacon
-  stale,       // your epoch is over; this one rules
-  masterdown,  // broadcast: this master's process is gone
+  stale,       // to a master: your epoch is over; this message names the newer one
+  masterdown,  // broadcast: this master's process has ended
 };
 inline constexpr std::size_t kKinds = 16;
 
-// Retransmitted until acknowledged.
+// The sender retransmits the message until the receiver acknowledges it.
 constexpr bool reliable(Kind kind) {
   using enum Kind;
   return kind == accept || kind == refuse || kind == quit || kind == conflict || kind == adjtime ||
          kind == settime;
 }
-// A question to all; of each sender the newest counts.
+// A broadcast question; a receiver answers only the newest of each sender.
 constexpr bool call(Kind kind) { return kind == Kind::masterreq || kind == Kind::election; }
-// Carries the epoch of its sender's mastership.
+// Only a master sends it; it carries the epoch of that mastership.
 constexpr bool masters_message(Kind kind) {
   using enum Kind;
   return kind == masterup || kind == masterack || kind == adjtime || kind == settime ||
          kind == loop || kind == resolve || kind == quit;
 }
-// Answers an Election and names it.
+// Answers an Election and names its sequence number.
 constexpr bool answer(Kind kind) {
   return kind == Kind::accept || kind == Kind::refuse || kind == Kind::quit;
 }
@@ -79,21 +79,21 @@ constexpr int steps_below_max(Priority priority) {
                                  : std::to_underlying(kMaxPriority) - std::to_underlying(priority);
 }
 
-// Flat and small: what a kind does not use stays at its default.
+// One flat, small struct for all kinds; fields that a kind does not use keep their defaults.
 struct Message {
   Kind kind = Kind::ack;
-  bool not_set = false;              // slaveup: my clock has not been set since I started
-  bool was_master = false;           // slaveup: I was master until now
+  bool not_set = false;     // slaveup: the sender's clock has not been set since it started
+  bool was_master = false;  // slaveup: the sender was master until now
   Priority priority = kMaxPriority;  // of the sender
   Incarnation incarnation{};         // of the sender
   Sequence sequence = kNoSequence;   // of the sender
-  Sequence answers =
-      kNoSequence;           // accept, refuse, quit, ack: the message answered; quit 0: to a master
-  Epoch epoch{};             // the sender's mastership, or the one it follows
-  NodeId subject = kNobody;  // loop: the heir; masterdown: who is gone
-  Incarnation
-      subject_incarnation{};  // ack: of the message acknowledged; masterdown: of who is gone
-  Nanos age{0};  // masterreq, election: since the start or candidacy began; 0 in the first send
+  Sequence answers = kNoSequence;    // accept, refuse, quit, ack: the message answered; kNoSequence
+                                     // in a quit: to a master
+  Epoch epoch{};                     // of the sender's mastership, or of the one it follows
+  NodeId subject = kNobody;          // loop: the heir; masterdown: the master that ended
+  Incarnation subject_incarnation{};  // ack: of the message acknowledged; masterdown: of the master
+                                      // that ended
+  Nanos age{0};  // masterreq, election: time since the start or the candidacy; 0 in the first send
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
@@ -102,7 +102,7 @@ struct Message {
     visit("was_master", self.was_master);
     visit("priority", self.priority);
     visit("incarnation", self.incarnation);
-    // What no receiver looks at is not part of what a message says.
+    // A sequence number that no receiver reads is not part of the message.
     if (call(self.kind)) field::call(visit, "sequence", self.sequence);
     if (reliable(self.kind)) visit("sequence", self.sequence);
     if (answer(self.kind)) field::their_call(visit, "answers", self.answers);
@@ -131,21 +131,21 @@ enum class Timer : std::uint8_t {
 };
 
 enum class Command : std::uint8_t {
-  stand,     // call an election now, if a slave
-  resign,    // lead no longer, if a master; another may be elected at once
-  claim,     // be master now, if a slave: it brings a better time from another network
-  stay_out,  // resign, and never lead until `come_back`
-  come_back,
-  stop,  // end; a master says so first
+  stand,      // a slave calls an election now
+  resign,     // a master steps down; another node may be elected at once
+  claim,      // a slave becomes master now, because it has a better time from another network
+  stay_out,   // resign, and stay ineligible until `come_back`
+  come_back,  // become eligible again
+  stop,       // end; a master broadcasts Masterdown first
 };
 
 enum class Change : std::uint8_t {
-  adjusted,   // an Adjtime of `epoch` was applied
-  set,        // a Settime of `epoch` was applied
-  peer_down,  // `peer` did not acknowledge
-  ended,      // stopped on command
-  leads,      // this node rules from now on, under `epoch`
-  follows,    // it follows `peer` from now on, under `epoch`
+  adjusted,   // the node applied an Adjtime of `epoch`
+  set,        // the node applied a Settime of `epoch`
+  peer_down,  // `peer` acknowledged none of the sends of a reliable message
+  ended,      // the machine has stopped on command
+  leads,      // this node is master from now on, in `epoch`
+  follows,    // this node follows `peer` from now on, in `epoch`
 };
 struct Notice {
   Change news = Change::ended;

@@ -10,7 +10,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-TEST(Allegiance, IsToldWhenItChanges) {
+TEST(Allegiance, IsReportedWhenItChanges) {
   Harness harness;
   harness.start();
   EXPECT_EQ(harness.allegiance(), "");
@@ -25,7 +25,7 @@ TEST(Allegiance, IsToldWhenItChanges) {
   EXPECT_EQ(harness.allegiance(), "leads 12");
 }
 
-TEST(Allegiance, AMasterThatMeetsANewerOneFollowsIt) {
+TEST(Allegiance, AMasterFollowsANewerMaster) {
   Harness harness;
   bring_to(harness, State::master);
   EXPECT_EQ(harness.allegiance(), "leads 10");
@@ -34,20 +34,20 @@ TEST(Allegiance, AMasterThatMeetsANewerOneFollowsIt) {
   EXPECT_EQ(harness.allegiance(), "follows 3 in 15");
 }
 
-TEST(Resign, AMasterSaysSoAndBecomesSlave) {
+TEST(Resign, AMasterSendsMasterdownAndBecomesSlave) {
   for (const State state : {State::master, State::conflict}) {
     Harness harness;
     bring_to(harness, state);
     EXPECT_THAT(harness.command(Command::resign), ElementsAre("masterdown to all"));
     EXPECT_EQ(harness.sent(Kind::masterdown).subject, kSelf);
-    EXPECT_EQ(harness.sent(Kind::masterdown).subject_incarnation, kLife);
+    EXPECT_EQ(harness.sent(Kind::masterdown).subject_incarnation, kIncarnation);
     EXPECT_EQ(harness.state(), State::slave);
     EXPECT_TRUE(harness.runs(Timer::election));
     EXPECT_FALSE(harness.runs(Timer::loop));
   }
 }
 
-TEST(Resign, ChangesNothingElsewhere) {
+TEST(Resign, ChangesNothingInOtherStates) {
   for (const State state : {State::startup, State::no_master, State::slave, State::candidate,
                             State::accept, State::consistency}) {
     Harness harness;
@@ -57,8 +57,8 @@ TEST(Resign, ChangesNothingElsewhere) {
   }
 }
 
-// Its slaves count the old epoch as given up: the next mastership needs one of its own.
-TEST(Resign, WhoComesBackRulesUnderANewEpoch) {
+// The slaves have given the old epoch up, so the next mastership needs a new one.
+TEST(Resign, NextMastershipHasANewEpoch) {
   Harness harness;
   bring_to(harness, State::master);
   harness.command(Command::resign);
@@ -67,7 +67,7 @@ TEST(Resign, WhoComesBackRulesUnderANewEpoch) {
   EXPECT_EQ(harness.allegiance(), "leads 11");
 }
 
-TEST(Conflict, EndsUnderTheSameEpoch) {
+TEST(Conflict, EndsWithTheSameEpoch) {
   Harness harness;
   bring_to(harness, State::conflict);
   harness.run_out(Timer::conflict);
@@ -75,7 +75,7 @@ TEST(Conflict, EndsUnderTheSameEpoch) {
   EXPECT_EQ(harness.machine().followed().round, 10U);
 }
 
-TEST(Claim, MakesAMasterOfASlaveOnly) {
+TEST(Claim, TurnsOnlyASlaveIntoMaster) {
   for (const State state : kAllStates) {
     Harness harness;
     bring_to(harness, state);
@@ -117,15 +117,15 @@ TEST(Ineligible, DoesNotStandWhenNamedHeir) {
   Message heir;
   heir.subject = kSelf;
   harness.receive(master, Kind::loop, heir);
-  Message gone;
-  gone.subject = master.id;
-  gone.subject_incarnation = master.life;
+  Message hint;
+  hint.subject = master.id;
+  hint.subject_incarnation = master.incarnation;
   Peer parent = peer(4);
-  harness.receive(parent, Kind::masterdown, gone);
+  harness.receive(parent, Kind::masterdown, hint);
   EXPECT_EQ(harness.state(), State::slave);
 }
 
-TEST(StayOut, AMasterResignsAndComesBackWillingOnlyWhenTold) {
+TEST(StayOut, AMasterResignsAndIsEligibleAgainAfterComeBack) {
   Harness harness;
   bring_to(harness, State::master);
   EXPECT_THAT(harness.command(Command::stay_out), ElementsAre("masterdown to all"));

@@ -1,5 +1,5 @@
-// The state table as text for people: what doc/internals/election.md shows is generated here, never
-// drawn.
+// Renders the state table as text: the source of the diagram and tables in
+// doc/internals/election.md.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ namespace tempo::election {
 // A Mermaid state diagram: for each pair of states the events that lead from one to the other.
 std::string state_diagram();
 
-// One Markdown table for each state: events, what is done, the next state; then what is ignored.
+// One Markdown table for each state: events, actions, next state; then the ignored events.
 std::string table_markdown();
 
 }  // namespace tempo::election

@@ -17,7 +17,7 @@ std::string file_text(const std::string& path) {
   return text.str();
 }
 
-// What stands between the two marks of a generated section, and where.
+// Position of the text between the two marks of a generated section; npos: not found.
 struct Section {
   std::size_t from = std::string::npos;
   std::size_t to = std::string::npos;
@@ -43,14 +43,14 @@ void expect_section(const std::string& name, const std::string& generated) {
       << "run tools/rewrite";
 }
 
-TEST(TableText, DiagramInTheDocumentIsTheTables) {
+TEST(TableText, DiagramInTheDocumentMatchesTheTable) {
   expect_section("diagram", "```mermaid\n" + state_diagram() + "```\n");
 }
 
-TEST(TableText, TablesInTheDocumentAreTheTables) { expect_section("tables", table_markdown()); }
+TEST(TableText, TablesInTheDocumentMatchTheTable) { expect_section("tables", table_markdown()); }
 
-TEST(TableText, NamesTheEdgesOfThePaper) {
-  // Figure 3 of the paper: the candidate becomes master when no more Accepts come.
+TEST(TableText, HasTheEdgesOfThePaper) {
+  // Figure 3 of the paper: a candidate becomes master when no more Accepts arrive.
   const std::string diagram = state_diagram();
   EXPECT_NE(diagram.find("candidate --> master: candidate_timeout"), std::string::npos);
   EXPECT_NE(diagram.find("no_master --> master: no_master_timeout"), std::string::npos);

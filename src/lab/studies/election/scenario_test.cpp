@@ -122,8 +122,8 @@ TEST(Plan, ReportsEveryContradictionOfTheTimers) {
   const auto failed = plan_of(Scenario::start, setup, 0s);
   ASSERT_FALSE(failed.has_value());
   EXPECT_EQ(failed.error(),
-            "the longest election timer must not be shorter than the shortest; at most 4 repeats "
-            "fit into a wait, not 9");
+            "the longest election timer must not be shorter than the shortest; repeats must be at "
+            "most 4, not 9");
 }
 
 TEST(Plan, OfCollisionsNeedsABoundedDelay) {
