@@ -276,7 +276,7 @@ void Worker::follow_clock(bool stepped) {
   // back.
   if (loop_.slept() > Nanos{0}) return;
   const Instant now = oscillator_->now();
-  const clock::SteeredClock& dial = node_.sync().dial();
+  const clock::SteeredClock& dial = node_.sync().steered_clock();
   const auto done = clock_->follow(now, dial.at(now), dial.rate(), stepped);
   const std::string error = done ? "" : done.error();
   if (error != clock_error_ && !error.empty()) log_error(error);

@@ -53,7 +53,7 @@ void add_clock(const DaemonView& view, obs::Snapshot& shot) {
   shot.earliest_ns = reading.earliest.time_since_epoch().count();
   shot.latest_ns = reading.latest.time_since_epoch().count();
   shot.offset_us = microseconds(sync.error(view.now).value_or(Nanos{0}));
-  shot.rate_ppm = sync.dial().rate() * 1e6;
+  shot.rate_ppm = sync.steered_clock().rate() * 1e6;
   shot.timescale_generation = sync.timescale_generation();
   shot.exchanges = sync.exchanges();
   shot.reference = name_of_node(*view.codec, sync.reference());

@@ -73,9 +73,9 @@ TEST(Publisher, PublishesAlongRawTime) {
     publisher.publish(*oscillator, sync);
     const auto reader = page::Reader::open(path);
     ASSERT_TRUE(reader) << reader.error();
-    const WallTime before = sync.dial().at(oscillator->now());
+    const WallTime before = sync.steered_clock().at(oscillator->now());
     const page::Reading now = reader->now();
-    const WallTime after = sync.dial().at(oscillator->now());
+    const WallTime after = sync.steered_clock().at(oscillator->now());
     EXPECT_EQ(now.status, page::Status::leads);
     EXPECT_LE(before - 10ns, now.time);
     EXPECT_LE(now.time, after + 10ns);

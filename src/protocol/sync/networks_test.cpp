@@ -1,4 +1,4 @@
-// Several networks joined by nodes that are on two of them: submasters, and time in a circle.
+// Several networks joined by gateways, which are on two of them: submasters and time loops.
 #include <algorithm>
 #include <deque>
 #include <queue>
@@ -15,15 +15,15 @@ namespace {
 constexpr WallTime kWall{1'700'000'000s};
 constexpr Nanos kDelay = 150us;
 
-// Nodes on lans: a message over a lan reaches whoever is on it, after one and the same delay. Every
-// clock has its own offset and rate.
+// Nodes on LANs: a message reaches every other node on its LAN after a constant delay. Every clock
+// has its own offset and rate.
 class Networks {
  public:
   struct Placed {
-    std::vector<int> networks;  // by the node's own number of the network
+    std::vector<int> networks;  // LAN of each of the node's networks
     Nanos offset{0};
     double rate = 0;
-    int at_start = 2;  // networks it is on when it starts, at most
+    int at_start = 2;  // maximum number of networks at the start; `join` adds others
   };
 
   explicit Networks(const std::vector<Placed>& placed)
@@ -52,20 +52,20 @@ class Networks {
       node.command(turn, {.network = 0, .election = election::Command::resign});
     });
   }
-  int circles() const { return circles_; }  // that somebody has seen
+  int circles() const { return circles_; }  // time loops reported so far
 
   void run(Nanos span) {
     const Instant end = now_ + span;
     for (int events = 0; events < 5'000'000; ++events) {
-      // The first of all timers and messages; at one instant messages come first.
+      // The earliest timer or message; at equal times messages come first.
       Instant next = end;
-      std::uint32_t who = 0;
+      std::uint32_t owner = 0;
       for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
         if (!up_[i]) continue;
         const Instant due = truth(i, nodes_[i].timers().first());
         if (due < next) {
           next = due;
-          who = i;
+          owner = i;
         }
       }
       if (!mail_.empty() && mail_.front().at <= next) {
@@ -79,9 +79,9 @@ class Networks {
       }
       now_ = std::max(now_, next);
       if (next == end) return;
-      step(who, [](Node& node, auto& turn) { node.on_timer(turn, node.timers().first_name()); });
+      step(owner, [](Node& node, auto& turn) { node.on_timer(turn, node.timers().first_name()); });
     }
-    FAIL() << "a storm";
+    FAIL() << "too many events";
   }
 
   const Node& node(std::uint32_t i) const { return nodes_[i]; }
@@ -125,12 +125,12 @@ class Networks {
                    1ns};
   }
 
-  template <class Do>
-  void step(std::uint32_t i, Do todo) {
+  template <class Function>
+  void step(std::uint32_t i, Function function) {
     out_.clear();
     StreamDraw draw(chance_);
     Turn<Node> turn{local(i, now_), draw, out_};
-    todo(nodes_[i], turn);
+    function(nodes_[i], turn);
     ASSERT_EQ(nodes_[i].check(), nullptr) << nodes_[i].check();
     for (const auto& output : out_) {
       if (output.kind == OutputKind::notice) {
@@ -154,15 +154,15 @@ class Networks {
   std::vector<Placed> placed_;
   std::vector<Node> nodes_;
   std::vector<bool> up_;
-  std::deque<Mail> mail_;  // all delays are equal: in the order of sending
+  std::deque<Mail> mail_;  // in the order of sending, because all delays are equal
   Outbox<Node> out_;
   Stream chance_{1, 1, 1};
   Instant now_{};
   int circles_ = 0;
 };
 
-TEST(Networks, AGatewayBringsTheTimeOfOneToTheOther) {
-  // Nodes 0 to 2 on the first lan, 3 to 5 on the second, 6 on both.
+TEST(Networks, AGatewayDistributesTheTimeOfOneToTheOther) {
+  // Nodes 0 to 2 are on the first LAN, 3 to 5 on the second, 6 is on both.
   Networks networks({{{0}, 100ms, 20e-6},
                      {{0}, -50ms, -30e-6},
                      {{0}, 70ms, 10e-6},
@@ -174,13 +174,13 @@ TEST(Networks, AGatewayBringsTheTimeOfOneToTheOther) {
   networks.run(40s);
   EXPECT_EQ(networks.roots().size(), 1U);
   EXPECT_LT(networks.spread(), 2ms);
-  // The gateway is master in one at least, and its time has one root.
+  // The gateway is master in at least one network.
   EXPECT_TRUE(networks.masters_in(6, 0) || networks.masters_in(6, 1));
 }
 
-// Whoever has followed the gateway for a while may be far from the time it finds beyond: it steps
-// with the gateway, where a slew of a quarter of a second would take eight minutes.
-TEST(Networks, WhoFollowsAGatewayStepsWithIt) {
+// Nodes that have followed the gateway may be far from the time of the network that it joins. They
+// step with the gateway; a slew of a quarter of a second would take eight minutes.
+TEST(Networks, FollowersOfAGatewayStepWithIt) {
   Networks networks({{{0}, 40ms, 20e-6},
                      {{0}, -60ms, -30e-6},
                      {{0, 1}, 0ms, 10e-6, 1},
@@ -203,9 +203,8 @@ TEST(Networks, WhoFollowsAGatewayStepsWithIt) {
   EXPECT_LT(networks.spread(), 2ms);
 }
 
-// A network that had a time of its own, and was set by its own master, steps to the time of the
-// gateway that takes it over.
-TEST(Networks, WhoIsTakenOverByAGatewayStepsToItsTime) {
+// A network whose own master has set it steps to the time of the gateway that takes it over.
+TEST(Networks, NodesTakenOverByAGatewayStepToItsTime) {
   Networks networks({{{0}, 40ms, 20e-6},
                      {{0}, -60ms, -30e-6},
                      {{1, 0}, 250ms, 10e-6, 1},
@@ -226,9 +225,9 @@ TEST(Networks, WhoIsTakenOverByAGatewayStepsToItsTime) {
   EXPECT_LT(networks.spread(), 2ms);
 }
 
-// Each of the two could bring the root's time to the other network; the one that does is left alone
-// by the other, whoever has the higher number.
-TEST(Networks, TwoGatewaysDoNotTakeANetworkFromEachOther) {
+// Each gateway could distribute the root's time to the other network. The one that does keeps the
+// mastership, whichever has the higher number.
+TEST(Networks, TwoGatewaysDoNotClaimANetworkAlternately) {
   std::vector<Networks::Placed> placed{{{0}, 0ms, 20e-6},      {{0}, 50ms, -10e-6},
                                        {{1}, -50ms, -30e-6},   {{1}, 70ms, 10e-6},
                                        {{0, 1}, 400ms, 15e-6}, {{0, 1}, -300ms, -5e-6}};
@@ -249,7 +248,7 @@ TEST(Networks, TwoGatewaysDoNotTakeANetworkFromEachOther) {
   }
 }
 
-TEST(Networks, ACircleOfNetworksHasOneRoot) {
+TEST(Networks, ARingOfNetworksHasOneRoot) {
   Networks networks({{{0}, 100ms, 20e-6},
                      {{1}, -50ms, -30e-6},
                      {{2}, 70ms, 10e-6},
@@ -262,9 +261,9 @@ TEST(Networks, ACircleOfNetworksHasOneRoot) {
   EXPECT_LT(networks.spread(), 2ms);
 }
 
-// When the root dies its time still runs round the circle: nobody may follow an echo of it for
-// ever. Whether there is one to be cut depends on who led where.
-TEST(Networks, TimeThatRunsInACircleIsCut) {
+// When the root dies, its time may still travel round the ring. No node may follow such a time loop
+// permanently. Whether one arises depends on the masters of the networks.
+TEST(Networks, ATimeLoopIsCut) {
   std::vector<Networks::Placed> placed{{{0}, 100ms, 20e-6},     {{1}, -50ms, -30e-6},
                                        {{2}, 70ms, 10e-6},      {{0, 1}, 400ms, 15e-6},
                                        {{1, 2}, -300ms, -5e-6}, {{2, 0}, 20ms, 40e-6}};
@@ -287,11 +286,12 @@ TEST(Networks, TimeThatRunsInACircleIsCut) {
         EXPECT_NE(networks.node(i).path().root, NodeId{dead}) << turn << ' ' << i;
       }
   }
-  EXPECT_GT(circles, 0) << "nobody had to cut anything";
+  EXPECT_GT(circles, 0) << "no time loop arose";
 }
 
-// A new master's time is its own from its first word on: to the old one it is no echo of its own.
-TEST(Networks, ANewMastersTimeIsNoCircle) {
+// The first message of a new master already has the master itself as root, so the old master does
+// not take it for a time loop.
+TEST(Networks, ANewMasterIsNoTimeLoop) {
   Networks networks({{{0}, 0ms, 0}, {{0}, 5ms, 0}, {{0}, 0ms, 0}});
   networks.start();
   networks.run(20s);
@@ -304,7 +304,7 @@ TEST(Networks, ANewMastersTimeIsNoCircle) {
   EXPECT_EQ(networks.circles(), 0);
 }
 
-TEST(Networks, ANetworkThatComesLaterIsJoined) {
+TEST(Networks, ANodeJoinsANetworkLater) {
   Networks networks({{{0}, 0ms, 0}, {{1}, 5ms, 0}, {{0, 1}, 0ms, 0, 1}});
   networks.start();
   networks.run(20s);

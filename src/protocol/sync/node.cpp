@@ -86,11 +86,11 @@ void Node::command(Turn<Node>& turn, const Command& command) {
 // --- steps of the parts ---
 
 template <class Step>
-void Node::step_election(Turn<Node>& turn, std::uint8_t network, Step take) {
+void Node::step_election(Turn<Node>& turn, std::uint8_t network, Step step) {
   auto& out = turn.out.scratch.election;
   out.clear();
   Turn<election::MasterElection> inner{turn.now, turn.draw, out};
-  take(slots_[network]->election, inner);
+  step(slots_[network]->election, inner);
   const auto outgoing = [&](const election::Message& message) {
     Message whole{.network = network, .body = {message}};
     if (election::masters_message(message.kind)) whole.path = path();
@@ -104,8 +104,8 @@ void Node::step_election(Turn<Node>& turn, std::uint8_t network, Step take) {
     for (const auto& output : out) pass_on(output);
     return;
   }
-  // News first: a new master's messages carry the path of its own time, not of the one it followed.
-  // What follows from them may be steps of other elections, which use the scratch too.
+  // Notices first: a new master's messages carry the path of its own time, not of the one it
+  // followed. Handling a notice may step other elections, which use the same scratch outbox.
   const std::vector<Output<election::MasterElection>> held(out.begin(), out.end());
   for (const auto& output : held)
     if (is_notice(output)) on_notice(turn, network, output.notice);
@@ -113,11 +113,11 @@ void Node::step_election(Turn<Node>& turn, std::uint8_t network, Step take) {
 }
 
 template <class Step>
-void Node::step_sync(Turn<Node>& turn, std::uint8_t network, Step take) {
+void Node::step_sync(Turn<Node>& turn, std::uint8_t network, Step step) {
   auto& out = turn.out.scratch.sync;
   out.clear();
   Turn<Sync> inner{turn.now, turn.draw, out};
-  take(sync_, inner);
+  step(sync_, inner);
   std::optional<SyncNotice> verdict;
   for (const auto& output : out) {
     if (output.kind != OutputKind::notice) {
@@ -134,7 +134,7 @@ void Node::step_sync(Turn<Node>& turn, std::uint8_t network, Step take) {
   if (verdict) on_sync_notice(turn, *verdict);
 }
 
-// Who is outvoted leads nowhere, until it is forgiven.
+// An outvoted node leads in no network until it is reinstated.
 void Node::on_sync_notice(Turn<Node>& turn, const SyncNotice& notice) {
   outvoted_ = notice.what == SyncNotice::What::outvoted;
   if (barred_by_operator_) return;
@@ -150,7 +150,7 @@ void Node::command_sync(Turn<Node>& turn, const SyncCommand& command) {
   step_sync(turn, upstream_, [&](auto& machine, auto& inner) { machine.command(inner, command); });
 }
 
-// What the election of one network means for the clock.
+// Applies a notice of one network's election to the clock.
 void Node::on_notice(Turn<Node>& turn, std::uint8_t network, const election::Notice& notice) {
   Slot& slot = *slots_[network];
   turn.out.notify({.what = Notice::What::election, .network = network, .election = notice});
@@ -161,7 +161,7 @@ void Node::on_notice(Turn<Node>& turn, std::uint8_t network, const election::Not
       slot.path = {};
       slot.path_heard = false;
       choose(turn);
-      // Those who have followed another here may be far from the time that it is brought.
+      // Followers of the previous master may be far from the time that this node distributes.
       if (upstream_ != kNoNetwork) sync_.pass_on_step();
       break;
     case election::Change::follows:
@@ -204,9 +204,9 @@ bool Node::usable(const Slot& slot) const {
 void Node::receive_path(Turn<Node>& turn, std::uint8_t network, NodeId from,
                         const Message& message) {
   Slot& slot = *slots_[network];
-  const election::Message& heard = *message.election();
+  const election::Message& election = *message.election();
   if (slot.leads || from != slot.master || message.path.root == kNobody ||
-      !election::masters_message(heard.kind) || heard.epoch != slot.election.followed())
+      !election::masters_message(election.kind) || election.epoch != slot.election.followed())
     return;
   slot.path_heard = true;
   if (slot.path == message.path) return;
@@ -217,7 +217,7 @@ void Node::receive_path(Turn<Node>& turn, std::uint8_t network, NodeId from,
   choose(turn);
 }
 
-// Follows the best master there is: the highest root, the shortest path, the first network.
+// Follows the best master: highest root, then shortest path, then first network.
 void Node::choose(Turn<Node>& turn) {
   std::uint8_t best = kNoNetwork;
   bool leads_one = false;
@@ -235,7 +235,7 @@ void Node::choose(Turn<Node>& turn) {
                                        : challenger.hops < holder.hops)
       best = i;
   }
-  if (best == kNoNetwork && !leads_one) return;  // nobody to follow, nobody to lead: hold
+  if (best == kNoNetwork && !leads_one) return;  // no master and no followers: hold over
   const NodeId master = best == kNoNetwork ? identity_.self : slots_[best]->master;
   if (best != upstream_ || master != upstream_master_) {
     upstream_ = best;
@@ -248,9 +248,9 @@ void Node::choose(Turn<Node>& turn) {
   claim_worse(turn);
 }
 
-// Takes over the networks whose root is worse than ours, once our clock has been corrected: it may
-// be by any message that it is. What a new master's root is must have been heard: two gateways to
-// the same root that took each other for it would take the network from each other for ever.
+// Claims the networks whose root is worse than ours, once our clock has been corrected, which any
+// message may do. The path of a new master must have been received first: otherwise two gateways to
+// the same root would take each other for a worse root and claim the network alternately.
 void Node::claim_worse(Turn<Node>& turn) {
   if (upstream_ == kNoNetwork || !sync_.settled()) return;
   for (std::uint8_t i = 0; i < kMaxNetworks; ++i) {

@@ -1,18 +1,17 @@
-// One whole node's brain: an election in every network it is on, and one clock.
+// A node: an election in each of its networks, and one clock.
 //
-// In each network the node takes part in that network's own election. Its clock follows at most one
-// master: in a single network simply that network's, on several the one with the best path to a
-// root (a root is a master whose time is its own). Where it is master itself it hands its time on:
-// it is then slave of one network and master of the others, a submaster. If it is slave in a
-// network whose root is worse than the one it follows elsewhere, it claims that network's
-// mastership.
+// The node takes part in the election of each network. Its clock follows at most one master: with
+// one network that network's master, with several the master with the best path to a root (a root
+// is a master that follows no other). Where the node is master itself, it distributes its time: it
+// is then slave in one network and master in the others, a submaster. If it is slave in a network
+// whose root is worse than the root it follows elsewhere, it claims the mastership of that network.
 //
-// A path is a root and the number of networks between; every master's message carries it. Time that
-// runs in a circle is recognised by its root (ourselves) or by a path that has grown too long, and
-// is not followed (4.3BSD's Loop, with a hop count).
+// A path is a root and the number of networks to it; every message of a master carries it. A node
+// detects a time loop by its root (the node itself) or by a path that is too long, and does not
+// follow it (4.3BSD's Loop, with a hop count).
 //
-// It leaves sockets, host names and keys to the driver, who gives out node numbers in the order of
-// the host ids.
+// The driver has the sockets, host names and keys, and assigns node numbers in the order of the
+// host ids.
 #pragma once
 
 #include <array>
@@ -28,13 +27,13 @@
 namespace tempo::node {
 
 inline constexpr std::size_t kMaxNetworks = 8;
-inline constexpr std::uint8_t kMaxHops = 8;  // longer paths are circles
+inline constexpr std::uint8_t kMaxHops = 8;  // longer paths are time loops
 inline constexpr std::uint8_t kNoNetwork = 255;
 
-// Where a master's time comes from.
+// Source of a master's time.
 struct Path {
-  NodeId root = kNobody;  // kNobody: not said
-  std::uint8_t hops = 0;
+  NodeId root = kNobody;  // kNobody: unknown
+  std::uint8_t hops = 0;  // networks between the root and the master
 
   bool operator==(const Path&) const = default;
 
@@ -49,7 +48,7 @@ class Node {
  public:
   struct Message {
     std::uint8_t network = 0;
-    Path path{};  // with a master's election messages
+    Path path{};  // in a master's election messages
     OneOf<election::Message, SyncMessage> body{};
 
     const election::Message* election() const { return std::get_if<0>(&body.body); }
@@ -66,17 +65,17 @@ class Node {
   struct Command {
     enum class What : std::uint8_t { join, election, sync };
     What what = What::election;
-    std::uint8_t network = 0;  // join: take part in this one from now on; election: in this one
+    std::uint8_t network = 0;  // join: the network to join; election: the network concerned
     election::Command election{};
     SyncCommand sync{};
   };
 
   struct Notice {
     enum class What : std::uint8_t {
-      election,  // a notice of this network's election
-      sync,      // a notice of the clock
+      election,  // from this network's election
+      sync,      // from the clock
       upstream,  // the clock follows this network's master from now on (kNoNetwork: leads)
-      circle,    // this network's time comes from ourselves, or its path is too long
+      circle,    // time loop: this network's time comes from this node, or its path is too long
     };
     What what = What::election;
     std::uint8_t network = 0;
@@ -90,7 +89,7 @@ class Node {
     election::Priority priority = election::kMaxPriority;
   };
 
-  // The rules are shared and must outlive the node. It takes part in networks 0 to `networks` - 1.
+  // The rules must outlive the node. It takes part in networks 0 to `networks` - 1.
   Node(const Identity& identity, std::uint8_t networks, const election::Rules& rules,
        const Sync::Start& clock, const SyncRules& sync_rules);
 
@@ -99,7 +98,7 @@ class Node {
   void on_timer(Turn<Node>& turn, TimerId timer);
   void command(Turn<Node>& turn, const Command& command);
 
-  // All timers, numbered through: the networks' first, then the clock's.
+  // All timers, numbered consecutively: those of the networks, then those of the clock.
   class AllTimers {
    public:
     explicit AllTimers(const Node& node) : node_(&node) {}
@@ -121,7 +120,7 @@ class Node {
     return number < kMaxNetworks && slots_[number] ? &slots_[number]->election : nullptr;
   }
   std::uint8_t upstream() const { return upstream_; }  // kNoNetwork: none, or leads
-  Path path() const;                                   // of our own time
+  Path path() const;                                   // of this node's own time
   NodeId self() const { return identity_.self; }
 
   template <class Self, class Visitor>
@@ -139,7 +138,7 @@ class Node {
     bool leads = false;
     NodeId master = kNobody;
     Path path{};
-    bool path_heard = false;  // from this master; until then `path` is what may well be
+    bool path_heard = false;  // `path` comes from this master; false: it is an assumption
 
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor& visit) {
@@ -152,9 +151,9 @@ class Node {
   };
 
   template <class Step>
-  void step_election(Turn<Node>& turn, std::uint8_t network, Step take);
+  void step_election(Turn<Node>& turn, std::uint8_t network, Step step);
   template <class Step>
-  void step_sync(Turn<Node>& turn, std::uint8_t network, Step take);
+  void step_sync(Turn<Node>& turn, std::uint8_t network, Step step);
   void command_sync(Turn<Node>& turn, const SyncCommand& command);
   void on_notice(Turn<Node>& turn, std::uint8_t network, const election::Notice& notice);
   void receive_path(Turn<Node>& turn, std::uint8_t network, NodeId from, const Message& message);
@@ -167,10 +166,10 @@ class Node {
   Identity identity_;
   const election::Rules* rules_;
   std::array<std::optional<Slot>, kMaxNetworks> slots_;
-  std::uint8_t upstream_ = kNoNetwork;
-  NodeId upstream_master_ = kNobody;
-  bool barred_by_operator_ = false;  // by command: never lead
-  bool outvoted_ = false;            // by the members: our clock is wrong
+  std::uint8_t upstream_ = kNoNetwork;  // network whose master the clock follows
+  NodeId upstream_master_ = kNobody;    // that master; this node itself if it leads
+  bool barred_by_operator_ = false;     // by the command stay_out
+  bool outvoted_ = false;               // the members voted that this node's clock is wrong
   Sync sync_;
 };
 

@@ -23,13 +23,13 @@ TEST(Node, EightClocksHalfASecondApartAgreeWithinTenSeconds) {
       EXPECT_TRUE(reading.status == Reading::Status::synchronized ||
                   reading.status == Reading::Status::leads);
     }
-    // Each was set once and slewed from then on.
+    // Each follower was set once and slewed from then on.
     EXPECT_EQ(network.watch().steps, 7U) << "seed " << seed;
   }
 }
 
-// Network time is the master's reading: every bound must hold it.
-TEST(Node, BoundsHoldNetworkTime) {
+// Network time is the master's reading; every node's bound must contain it.
+TEST(Node, BoundsContainNetworkTime) {
   NodeWorld network({.seed = 7});
   network.start_all();
   network.run(60s);
@@ -46,9 +46,9 @@ TEST(Node, BoundsHoldNetworkTime) {
   }
 }
 
-// Who has been idle sends slowly, and still a little slowly the second time; an answer is sent by
-// somebody who has just been woken. Only the third exchange in a row goes equally fast both ways.
-TEST(Node, ASenderIsWarmedUpBeforeAnExchangeCounts) {
+// An idle host sends its first datagram slowly and its second a little slowly; the answering host
+// has just been woken by the probe. Only the third exchange in a row is equally fast both ways.
+TEST(Node, WarmsThePathUpBeforeAnExchangeCounts) {
   NodeWorld network({.nodes = 2, .seed = 11, .offset = 1ms});
   std::array<Instant, 2> last{Instant{-1s}, Instant{-1s}};
   std::array<int, 2> in_a_row{};
@@ -74,7 +74,7 @@ TEST(Node, ASenderIsWarmedUpBeforeAnExchangeCounts) {
   EXPECT_LT(std::chrono::abs(sum / kReadings), 150ns);
 }
 
-TEST(Node, TheNextMasterGoesOnWithTheSameTime) {
+TEST(Node, TheNextMasterContinuesTheSameTime) {
   NodeWorld network({.seed = 3});
   network.start_all();
   network.run(20s);
@@ -86,11 +86,11 @@ TEST(Node, TheNextMasterGoesOnWithTheSameTime) {
   ASSERT_NE(network.master(), kNobody);
   EXPECT_NE(network.master(), first);
   EXPECT_LT(network.spread(), 200us);
-  EXPECT_EQ(network.watch().steps, steps);  // nobody jumps when the master changes
+  EXPECT_EQ(network.watch().steps, steps);  // no clock steps when the master changes
 }
 
-// It was never set, but the next master goes on with its time.
-TEST(Node, TheFirstMasterDoesNotJumpWhenItResigns) {
+// No master ever set the first master, but the next one continues its time.
+TEST(Node, TheFirstMasterDoesNotStepWhenItResigns) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     NodeWorld network({.seed = seed});
     network.start_all();
@@ -107,16 +107,17 @@ TEST(Node, TheFirstMasterDoesNotJumpWhenItResigns) {
   }
 }
 
-// It was told to set its clock, had not learnt to what when the master died, and was elected.
-// Whoever leads after it goes on with another time: it is set, where a slew would take minutes.
-TEST(Node, WhoLedBeforeItWasSetIsSetAfterwards) {
+// The master sent the late node a Settime and died before they exchanged probes; then the late node
+// was elected. The next master continues another time. It must set the late node, because a slew
+// would take minutes.
+TEST(Node, AFormerMasterThatWasNeverSetIsSet) {
   constexpr NodeId kLate{3};
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     NodeWorld network({.nodes = 4, .seed = seed, .offset = 240ms});  // within the step limit
-    bool deaf = true;
+    bool isolated = true;
     network.world().set_delivery([&](NodeId from, NodeId to, const Node::Message& message) {
       const bool concerns = from == kLate || to == kLate;
-      return sim::DeliveryDecision{.lost = deaf && concerns && message.sync() != nullptr};
+      return sim::DeliveryDecision{.lost = isolated && concerns && message.sync() != nullptr};
     });
     for (std::uint32_t i = 0; i < 3; ++i) network.world().start(NodeId{i});
     network.run(10s);
@@ -130,7 +131,7 @@ TEST(Node, WhoLedBeforeItWasSetIsSetAfterwards) {
     network.world().command(kLate, {.network = 0, .election = election::Command::stand});
     network.run(2s);
     ASSERT_EQ(network.master(), kLate) << "seed " << seed;
-    deaf = false;
+    isolated = false;
     network.world().command(kLate, {.network = 0, .election = election::Command::resign});
     network.run(15s);
     ASSERT_NE(network.master(), kNobody) << "seed " << seed;
@@ -139,7 +140,7 @@ TEST(Node, WhoLedBeforeItWasSetIsSetAfterwards) {
   }
 }
 
-// The 1985 paper: corrections every four minutes, stamps of a millisecond, 20 ms.
+// As in the 1985 paper: corrections every four minutes, timestamps of one millisecond, 20 ms.
 TEST(Node, ClassicStaysWithinTwentyMilliseconds) {
   NodeWorld network({.nodes = 7,
                      .seed = 5,

@@ -1,4 +1,4 @@
-// A simulated network of whole nodes with clocks of their own, for tests.
+// Simulated network of nodes, each with its own clock, for tests.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace tempo::node {
 
 inline constexpr WallTime kWallStart{1'700'000'000s};
 
-// Watches for the first Masterup and for clocks that run backwards.
+// Records the first Masterup and counts the steps of clocks.
 struct ClockWatch : sim::NoWatch {
   Instant first_masterup = kNever;
   std::uint64_t steps = 0;
@@ -36,8 +36,8 @@ struct NodeWorldOptions {
   std::uint32_t nodes = 8;
   std::uint64_t seed = 1;
   std::string_view profile = "lan";
-  Nanos offset = 500ms;  // each clock starts within this of true time
-  double rate = 50e-6;   // and runs within this of it
+  Nanos offset = 500ms;  // largest initial offset of a clock from true time
+  double rate = 50e-6;   // largest rate error of a clock
   SyncRules sync{};
   sim::Link link{.delay = sim::Delay::uniform(100us, 300us)};
 };
@@ -79,7 +79,7 @@ class NodeWorld {
   Reading reading(std::uint32_t i) const {
     return world_.machine(NodeId{i}).sync().reading(world_.local_now(NodeId{i}));
   }
-  // The largest difference between two clocks.
+  // Largest difference between two clocks.
   Nanos spread() const {
     WallTime low = WallTime::max();
     WallTime high = WallTime::min();
@@ -90,7 +90,7 @@ class NodeWorld {
     }
     return high - low;
   }
-  // The node that leads, if exactly one does.
+  // The leader; kNobody: none, or more than one.
   NodeId master() const {
     NodeId found = kNobody;
     for (std::uint32_t i = 0; i < options_.nodes; ++i) {

@@ -9,21 +9,22 @@ namespace tempo::node {
 namespace {
 
 constexpr std::uint32_t kExchangesToSet = 2;
-constexpr Nanos kWorthAStep = 1ms;       // of one that was set before
-constexpr int kIntervalsToHoldover = 5;  // without an answer
+constexpr Nanos kWorthAStep = 1ms;       // smallest step of a node that was set before
+constexpr int kIntervalsToHoldover = 5;  // without an echo
 constexpr std::uint32_t kSetOffsetSends = 10;
 constexpr Nanos kSetOffsetPause = 200ms;
-constexpr double kLeadersDoubt = 0.1e-6;  // of one whose clock was network time
-constexpr double kLeadersSpan = 64;       // seconds
-constexpr double kHeldNoMore = 0.95;      // part of the fresh that is as good as the whole
-constexpr double kWellInside = 16;        // standard errors
+constexpr double kLeaderSigma =
+    0.1e-6;                         // seconds; standard error of network time at a former master
+constexpr double kLeaderSpan = 64;  // seconds; span of its measurements
+constexpr double kFreshSuffices = 0.95;  // weight of the new reference that ends holdover
+constexpr double kMarginSigmas = 16;     // standard errors
 
-constexpr Nanos kApart = 50us;   // beyond the bounds of an old and a new master
-constexpr Nanos kObject = 8s;    // then it was our own clock
-constexpr Nanos kUnspoilt = 6s;  // what was known so long ago was not affected yet
+constexpr Nanos kContradictionMargin = 50us;  // beyond the bounds of an old and a new master
+constexpr Nanos kObject = 8s;        // length of an objection; then our own clock was wrong
+constexpr Nanos kFaultLatency = 6s;  // records older than this precede a fault that is detected now
 
-constexpr Nanos kUtcLasts = 5s;      // a word of UTC
-constexpr double kRawRate = 200e-6;  // that a raw clock may be wrong by meanwhile
+constexpr Nanos kUtcLifetime = 5s;   // of a command `utc`
+constexpr double kRawRate = 200e-6;  // largest rate error of a raw clock
 
 }  // namespace
 
@@ -38,9 +39,9 @@ std::string_view name_of(Reading::Status status) {
   return kNames.at(static_cast<std::size_t>(status));
 }
 
-std::int64_t Sync::whole(double rate) { return std::llround(rate * 1e12); }
+std::int64_t Sync::to_ppt(double rate) { return std::llround(rate * 1e12); }
 
-// An instant as the stamps show it.
+// Rounds an instant down to the resolution of timestamps.
 Instant Sync::stamp(Instant instant) const {
   if (rules_->stamp_grain == Nanos{0}) return instant;
   return instant - instant.time_since_epoch() % rules_->stamp_grain;
@@ -74,8 +75,8 @@ void Sync::command(Turn<Sync>& turn, const Command& command) {
                                      .sent = raw_of(command.at)});
         break;
       }
-      const auto found = std::ranges::find(asked_, command.exchange, &Asked::exchange);
-      if (found != asked_.end() && command.exchange != 0 && command.at <= turn.now)
+      const auto found = std::ranges::find(pending_, command.exchange, &PendingExchange::exchange);
+      if (found != pending_.end() && command.exchange != 0 && command.at <= turn.now)
         found->asked = command.at;
       break;
     }
@@ -110,11 +111,11 @@ void Sync::follow(Turn<Sync>& turn, NodeId master) {
   timers_.stop(Timer::round);
   reference_ = master;
   estimator_.emplace(0.0);
-  warmth_ = {};
+  cold_path_ = {};
   objects_since_ = kNever;
   suspicions_ = 0;
-  asked_ = {};
-  owed_ = false;
+  pending_ = {};
+  correction_due_ = false;
   may_step_ = false;
   corrected_ = false;
   contacts_left_ = rules_->first_burst;
@@ -126,20 +127,20 @@ void Sync::follow(Turn<Sync>& turn, NodeId master) {
   timers_.set(Timer::probe, turn.now);
 }
 
-// What is known of network time stays known when its source is gone; of a source that cannot be
-// right, what it said before.
+// Keeps the present knowledge of network time as holdover when its source is lost. If the node
+// objects to the source, it keeps the knowledge from before the objection.
 void Sync::hold(Instant now) {
   if (leads_) {
     held_followed_ = false;
-    // While the rate of a young network turns its line is of no use.
+    // While a young network's rate changes, its line cannot be extrapolated.
     if (!members_.young(now)) {
-      held_ = {.line = clock_, .since = now, .sigma = kLeadersDoubt, .span = kLeadersSpan};
+      held_ = {.line = clock_, .since = now, .sigma = kLeaderSigma, .span = kLeaderSpan};
       held_->line.set_rate(now, -servo_.rate());
     }
   } else if (corrected_ && !(held_ && objects_since_ != kNever)) {
     const clock::Estimate estimate = estimator_->at(now);
-    if (remembered_count_ == 0) remember(now, estimate, know(now, estimate));
-    held_ = unspoilt(last_heard_);
+    if (remembered_count_ == 0) remember(now, estimate, known_at(now, estimate));
+    held_ = record_before_fault(last_heard_);
     held_followed_ = true;
   }
   held_against_ = false;
@@ -160,27 +161,27 @@ bool Sync::objecting(Instant now) const {
   return objects_since_ != kNever && now - objects_since_ < kObject;
 }
 
-// Back to what was known some seconds ago, before it became impossible.
-void Sync::object(Turn<Sync>& turn) {
-  objected_ = turn.now;
+// Returns to the knowledge from some seconds before the first impossible exchange.
+void Sync::raise_objection(Turn<Sync>& turn) {
+  last_objection_ = turn.now;
   ++suspicions_;
   if (objects_since_ != kNever) return;
   objects_since_ = turn.now;
   next_burst_ = turn.now + rules_->first_spacing;
   timers_.set(Timer::probe, std::min(timers_.at(static_cast<TimerId>(Timer::probe)), next_burst_));
   if (held_ || remembered_count_ == 0) return;
-  held_ = unspoilt(turn.now);
+  held_ = record_before_fault(turn.now);
   held_followed_ = true;
   held_against_ = true;
-  correct(turn);  // there may be no Adjtime any more
+  correct(turn);  // the master may send no more Adjtime
 }
 
-// What was known some seconds before: a master may have gone wrong before it was noticed.
-const clock::Holdover& Sync::unspoilt(Instant now) const {
+// The newest record older than kFaultLatency, because members detect a wrong master late.
+const clock::Holdover& Sync::record_before_fault(Instant now) const {
   const std::size_t kept = std::min<std::size_t>(remembered_count_, remembered_.size());
   std::size_t age = 1;
   const auto then = [&] { return (remembered_count_ - age) % remembered_.size(); };
-  while (age < kept && now - remembered_[then()].since < kUnspoilt) ++age;
+  while (age < kept && now - remembered_[then()].since < kFaultLatency) ++age;
   return remembered_[then()];
 }
 
@@ -201,38 +202,39 @@ void Sync::receive(Turn<Sync>& turn, NodeId from, const Message& message) {
   }
 }
 
-// An exchange that clocks and paths as they were cannot have made means that a clock has jumped,
-// ours or the master's. It is not believed before others have had time to object too.
-bool Sync::cannot_be(Turn<Sync>& turn, const clock::Exchange& exchange) {
+// An exchange is impossible if the clocks and the path as estimated cannot have produced it: our
+// clock or the master's has jumped. The node ignores it until other members have had time to
+// object.
+bool Sync::is_impossible(Turn<Sync>& turn, const clock::Exchange& exchange) {
   if (!estimator_->ready()) return false;
-  if (!estimator_->suspects(exchange) && !parted_from_held(turn.now)) {
-    if (turn.now - objected_ > kObject) {
+  if (!estimator_->suspects(exchange) && !contradicts_holdover(turn.now)) {
+    if (turn.now - last_objection_ > kObject) {
       objects_since_ = kNever;
       suspicions_ = 0;
     }
     return false;
   }
-  object(turn);
+  raise_objection(turn);
   return objecting(turn.now);
 }
 
 WallTime Sync::network_at(Nanos master_raw) const {
   const double passed = static_cast<double>((master_raw - published_.at).count());
   return WallTime{master_raw + published_.offset +
-                  Nanos{std::llround(passed * part(published_.rate_ppt))}};
+                  Nanos{std::llround(passed * from_ppt(published_.rate_ppt))}};
 }
 
-// By the present reference, and as long as that is not known well, by what was held before it.
-Sync::Known Sync::know(Instant now, const clock::Estimate& estimate) const {
+// Network time from the present reference, combined with holdover while that is the better known.
+Sync::Known Sync::known_at(Instant now, const clock::Estimate& estimate) const {
   Known known{.time = network_at(raw_of(now) - estimate.theta),
-              .rate = estimate.rate - part(published_.rate_ppt),
+              .rate = estimate.rate - from_ppt(published_.rate_ppt),
               .sigma = estimate.sigma};
   if (!knows_rate(now, estimate)) known.rate = servo_.rate();
   if (!held_) return known;
-  // A fit that is younger than what is held was tested less, and knows its own error less.
+  // A fit over a shorter span than the holdover's underestimates its own error.
   const double seen = std::max(in_seconds(now - std::min(first_heard_, now)), 1e-3);
   const double fresh = in_seconds(estimate.sigma) * std::sqrt(1 + held_->span / seen);
-  // The new master held on to a line just as good, and that is network time now.
+  // The new master continues with its own holdover, which is about as good as ours.
   const double doubt = std::numbers::sqrt2 * held_->doubt(now);
   const double share = objecting(now) ? 0 : clock::share_of_fresh(doubt, fresh);
   const WallTime held = held_->line.at(now);
@@ -246,34 +248,34 @@ Sync::Known Sync::know(Instant now, const clock::Estimate& estimate) const {
 std::optional<Nanos> Sync::error(Instant now) const {
   if (leads_) return Nanos{0};
   if (!estimator_ || !estimator_->ready()) return std::nullopt;
-  return clock_.at(now) - know(now, estimator_->at(now)).time;
+  return clock_.at(now) - known_at(now, estimator_->at(now)).time;
 }
 
 void Sync::correct(Turn<Sync>& turn) {
   if (reference_ == kNobody || !estimator_) return;
   if (estimator_->exchanges() < kExchangesToSet) {
-    owed_ = true;
+    correction_due_ = true;
     return;
   }
-  owed_ = false;
-  // A newcomer is set before it is slewed, also when its Slaveup, and so its Settime, was lost. One
-  // that has led meanwhile is set if this master does not go on with its time.
+  correction_due_ = false;
+  // A node that no master has corrected is set, even if its Slaveup, and therefore its Settime, was
+  // lost. If it has led since, it is set only if this master does not continue its time.
   if (own_time_)
     may_step_ = held_bound_ < Nanos{0} ||
                 excludes(turn.now, clock_.at(turn.now), published_.bound + kWorthAStep);
-  // Whoever is set anew does not know better.
+  // A node that is set must not hold over its old time.
   if (may_step_) held_.reset();
-  // Nobody else objected in time: it was our own clock.
+  // Too few members objected in time: our own clock was wrong.
   if (held_against_ && !objecting(turn.now)) {
     held_.reset();
     held_against_ = false;
   }
   const clock::Estimate estimate = estimator_->at(turn.now);
-  const Known known = know(turn.now, estimate);
-  if (known.fresh > kHeldNoMore) held_.reset();
+  const Known known = known_at(turn.now, estimate);
+  if (known.fresh > kFreshSuffices) held_.reset();
   if (!objecting(turn.now)) remember(turn.now, estimate, known);
-  // The first exchanges may have waited for an address to be resolved, one way only: until the
-  // first contact is over, whoever was set wrongly is set again.
+  // Address resolution may have delayed the first exchanges in one direction. Until the first
+  // contact is over, a node that was set wrongly is set again.
   const Nanos worth_a_step = corrected_ ? kWorthAStep : Nanos{0};
   const Nanos from = may_step_ ? std::min(worth_a_step, rules_->step_limit) : rules_->step_limit;
   const clock::Aim aim{.theta = raw_of(turn.now) - known.time.time_since_epoch(),
@@ -297,23 +299,23 @@ void Sync::steer(Turn<Sync>& turn, const clock::Steering& steering) {
   turn.out.notify({.what = Notice::What::steered, .peer = reference_});
 }
 
-// Over a short time noise looks like a rate: until it cannot, the rate we ran at before is better.
+// Over a short span noise looks like a rate; until it cannot, the previous rate is better.
 bool Sync::knows_rate(Instant now, const clock::Estimate& estimate) const {
   if (first_heard_ >= now) return false;
   const auto seen = static_cast<double>((now - first_heard_).count());
   return 2 * static_cast<double>(estimate.sigma.count()) / seen < TimeScale::kRateDoubt;
 }
 
-// What this master tells and what its predecessor told exclude each other.
-bool Sync::parted_from_held(Instant now) const {
+// Whether the time of this master and that of its predecessor exclude each other.
+bool Sync::contradicts_holdover(Instant now) const {
   if (!held_ || !held_followed_ || held_against_) return false;
   const double age = static_cast<double>((now - held_since_).count());
-  const Nanos doubt =
-      2 * held_bound_ + published_.bound + kApart + Nanos{std::llround(age * kHeldWander)};
+  const Nanos doubt = 2 * held_bound_ + published_.bound + kContradictionMargin +
+                      Nanos{std::llround(age * kHeldWander)};
   return excludes(now, held_->line.at(now), doubt);
 }
 
-// What the reference tells, with this much doubt, cannot be this time.
+// Whether the reference's time, within its bound and `doubt`, excludes `time`.
 bool Sync::excludes(Instant now, WallTime time, Nanos doubt) const {
   const clock::Estimate estimate = estimator_->at(now);
   return network_at(raw_of(now) - estimate.latest) > time + doubt ||
@@ -322,9 +324,9 @@ bool Sync::excludes(Instant now, WallTime time, Nanos doubt) const {
 
 // --- carrying UTC ---
 
-// UTC minus `network`; nothing if this host does not carry it or has not been told lately.
+// UTC minus `network`; nullopt: this host carries no UTC, or the last command `utc` is too old.
 std::optional<Nanos> Sync::utc_gap(Instant now, WallTime network) const {
-  if (utc_.bound <= Nanos{0} || now - utc_.at > kUtcLasts) return std::nullopt;
+  if (utc_.bound <= Nanos{0} || now - utc_.at > kUtcLifetime) return std::nullopt;
   return raw_of(now) + utc_.beyond_raw - network.time_since_epoch();
 }
 
@@ -345,7 +347,7 @@ void Sync::send_set_offset(Turn<Sync>& turn) {
   if (set_offset_sends_left_ > 0) timers_.set(Timer::set_offset, turn.now + kSetOffsetPause);
 }
 
-// One that leads acts, once; one that follows passes it on towards the root.
+// A leader executes the message once; a follower forwards it towards the root.
 void Sync::on_set_offset(Turn<Sync>& turn, NodeId from, const Message& message) {
   if (message.timescale_generation != announced_generation() ||
       set_offsets_done_[from] == message.exchange)
@@ -365,7 +367,7 @@ void Sync::set_network_time(Turn<Sync>& turn, Nanos by) {
   turn.out.notify({.what = Notice::What::stepped, .by = by});
 }
 
-// --- both ---
+// --- leading and following ---
 
 void Sync::on_timer(Turn<Sync>& turn, TimerId id) {
   const auto timer = static_cast<Timer>(id);
@@ -377,7 +379,7 @@ void Sync::on_timer(Turn<Sync>& turn, TimerId id) {
       if (contacts_left_ > 0)
         contact(turn);
       else if (burst_left_ > 0 && turn.now < next_burst_)
-        ask_next(turn, false);
+        probe_next(turn, false);
       else
         begin_burst(turn);
       break;
@@ -406,7 +408,7 @@ Reading Sync::reading(Instant now) const {
     reading.status = status;
     return reading;
   };
-  if (leads_) return around(doubt_of_master(now), Reading::Status::leads);
+  if (leads_) return around(master_bound(now), Reading::Status::leads);
   const bool ever = corrected_ || held_bound_ >= Nanos{0};
   if (!ever) {
     reading.earliest = WallTime::min();
@@ -415,7 +417,7 @@ Reading Sync::reading(Instant now) const {
   }
   const bool answered = estimator_ && estimator_->exchanges() >= kExchangesToSet;
   if (!answered) {
-    // Whoever leads next knew network time no better than we did.
+    // The next master knew network time no better than this node.
     const double held = static_cast<double>((now - held_since_).count());
     return around(2 * (held_bound_ + Nanos{std::llround(held * kHeldWander)}),
                   Reading::Status::holdover);
@@ -430,9 +432,9 @@ Reading Sync::reading(Instant now) const {
   reading.earliest = std::min(low, reading.time);
   reading.latest = std::max(high, reading.time);
   if (held_) {
-    // What this master says may exclude what was known before it: then either may be true.
+    // This master's time may exclude the time known before it. Then either may be right.
     const WallTime line = held_->line.at(now);
-    const Nanos margin{std::llround(kWellInside * held_->doubt(now) * 1e9)};
+    const Nanos margin{std::llround(kMarginSigmas * held_->doubt(now) * 1e9)};
     if (low > line - margin || high < line + margin) {
       const auto age = static_cast<double>((now - held_->since).count());
       const Nanos either = held_->bound + Nanos{std::llround(age * kHeldWander)};
@@ -448,17 +450,17 @@ Reading Sync::reading(Instant now) const {
                   Reading::Status::holdover);
   }
   if (unheard <= kIntervalsToHoldover * rules_->interval && corrected_) return reading;
-  // By now there may be another master, who knew it no better.
+  // There may be another master by now, which knew network time no better.
   return around(2 * std::max(reading.latest - reading.time, reading.time - reading.earliest),
                 Reading::Status::holdover);
 }
 
 const char* Sync::check() const {
-  if (leads_ && reference_ != kNobody) return "a node that leads follows";
-  if (leads_ && !timers_.running(Timer::round)) return "a node that leads makes no rounds";
-  if (reference_ != kNobody && !estimator_) return "a node that follows estimates nothing";
+  if (leads_ && reference_ != kNobody) return "a leader has a reference";
+  if (leads_ && !timers_.running(Timer::round)) return "a leader without a round timer";
+  if (reference_ != kNobody && !estimator_) return "a follower without an estimator";
   if (reference_ != kNobody && !timers_.running(Timer::probe))
-    return "a node that follows asks nothing";
+    return "a follower without a probe timer";
   return nullptr;
 }
 

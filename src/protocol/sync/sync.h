@@ -1,27 +1,28 @@
-// Synchronization: one node's part in keeping one network time.
+// Synchronization: one node's part in keeping network time.
 //
-// A node that follows a master asks it for its time in small bursts of exchanges, and from them
-// estimates how its own raw clock stands to the master's raw clock. The master's answers also say
-// how network time stands to the master's raw clock: so the history of both clocks stays clean
-// whatever is steered or set. When the election says that the master corrects (Adjtime) or sets
-// (Settime) this node, its servo moves its own clock, a line over raw time, towards network time:
-// by a step if it is to be set, else by a bounded change of rate.
+// A follower sends its master bursts of probes and estimates from the echoes the offset between its
+// own raw clock and the master's raw clock. The echoes also carry the offset between network time
+// and the master's raw clock, so steering or setting a clock does not disturb the history of either
+// raw clock. When the election reports that the master corrects (Adjtime) or sets (Settime) this
+// node, the servo moves the node's steered clock, a line over raw time, towards network time: by a
+// step if the node is set, otherwise by a bounded change of rate.
 //
-// The master's own clock is network time. What its members report it combines into one scale
-// (time_scale.h), and steers its own clock along it, slowly enough for the members to follow
-// unheard.
+// The master's steered clock is network time. The master combines its members' reports into one
+// time scale (time_scale.h) and steers its clock along it, slowly enough that members follow even
+// between exchanges.
 //
-// Silence leaves the clock at its last good rate. When the master changes, what was known of
-// network time is held on to until the new master is known as well (clock/holdover.h); the bound
-// then counts in that the new master knew no better. A member that hears what cannot be says so,
-// and for a while neither believes it nor forgets it: if most members object, the master is at
-// fault and resigns; if not, it was the member's own clock.
+// Without messages the clock keeps its last good rate. When the master changes, a node holds over
+// its knowledge of network time until it knows the new master as well (clock/holdover.h); its bound
+// then allows for the new master having known network time no better. A member that measures an
+// impossible exchange objects: it reports this to the master, and for a while it neither uses the
+// exchange nor forgets it. If most members object, the master's clock is wrong and the master
+// resigns; otherwise the member's own clock was wrong.
 //
-// Network time is set by hand with `set_offset`; how often that has happened, its timescale
-// generation, travels with every answer, and whoever sees a higher one steps along.
+// An operator sets network time by hand with `set_offset`. Every echo carries the timescale
+// generation, the number of times that this has happened; a node that receives a higher one steps.
 //
-// It leaves the choice of the master to the election and the kernel's clock to the driver. Stamps
-// of arrival and departure come from the driver; without them the instant of the step is used.
+// The election chooses the master. The driver steers the kernel's clock and supplies the timestamps
+// of arrival and departure; without them this machine uses the time of the step.
 #pragma once
 
 #include <array>
@@ -41,42 +42,40 @@
 
 namespace tempo::node {
 
-// Of a raw clock whose rate was known and is no longer measured, by temperature.
+// Change of rate, by temperature, of a raw clock whose rate was known and is no longer measured.
 inline constexpr double kHeldWander = 10e-6;
 
 struct SyncRules {
-  Nanos interval = 1s;  // from one burst to the next
-  std::uint32_t rest_after =
-      64;                   // exchanges with one reference; then there is one for each interval
-  std::uint32_t burst = 3;  // exchanges, where the first of them is seen to warm the path up
-  std::uint32_t first_burst = 8;  // exchanges on first contact, each of which counts
-  Nanos first_spacing = 100ms;    // between those
-  Nanos step_limit = 500ms;       // a larger correction is a step
+  Nanos interval = 1s;            // from one burst to the next
+  std::uint32_t rest_after = 64;  // exchanges with one reference; then one exchange per interval
+  std::uint32_t burst = 3;        // exchanges per burst, where the first ones only warm the path up
+  std::uint32_t first_burst = 8;  // exchanges on first contact, all of which count
+  Nanos first_spacing = 100ms;    // between exchanges of the first contact
+  Nanos step_limit = 500ms;       // larger corrections are steps
   double agreement = 200e-6;      // rates within this range agree
-  bool follow_ups = false;        // the driver stamps departures: answers are followed up
-  Nanos stamp_grain{0};           // stamps are this coarse: 1985 had milliseconds
+  bool follow_ups = false;        // the driver stamps departures: a follow_up after each echo
+  Nanos stamp_grain{0};           // resolution of timestamps, e.g. 1 ms in 1985; 0: exact
 };
 
 struct SyncMessage {
   enum class Kind : std::uint8_t { probe, echo, follow_up, set_offset };
 
   Kind kind = Kind::probe;
-  bool will_follow =
-      false;             // echo: `sent` comes again, better, in a follow_up; probe: is wished for
-  bool objects = false;  // probe: what the receiver tells cannot be
-  std::uint32_t exchange = 0;              // of the asking node
-  std::uint32_t timescale_generation = 0;  // echo: how often network time was set by hand
-  Nanos received{0};                       // echo: t2, master's raw clock
-  Nanos sent{0};              // echo, follow_up: t3, master's raw clock; probe: own clock minus
-                              // network time
-  Nanos offset{0};            // echo: network time minus raw at t2; probe: own raw minus the
-                              // master's; set_offset: by how much
-  std::int64_t rate_ppt = 0;  // of that, parts in 10^12
-  Nanos sigma{0};             // probe: standard error of the offset; 0: none known yet
+  bool will_follow = false;    // echo: a follow_up will refine `sent`; probe: asks for one
+  bool objects = false;        // probe: the sender objects to the receiver's time
+  std::uint32_t exchange = 0;  // number of the exchange, assigned by the sender of the probe
+  std::uint32_t timescale_generation = 0;  // echo: times that network time was set by hand
+  Nanos received{0};                       // echo: t2 on the master's raw clock
+  Nanos sent{0};    // echo, follow_up: t3 on the master's raw clock; probe: own clock minus
+                    // network time
+  Nanos offset{0};  // echo: network time minus raw at t2; probe: own raw minus the
+                    // master's; set_offset: change of network time
+  std::int64_t rate_ppt = 0;  // rate of that offset, parts in 10^12
+  Nanos sigma{0};             // probe: standard error of the offset; 0: no estimate yet
   Nanos bound{0};             // echo, probe: error bound of the sender's network time
-  Nanos utc_bound{0};         // probe: error bound of UTC minus network time, which `received`
-                              // then says; 0: the sender carries no UTC
-  Instant arrived{};          // when the datagram came in; the receiver's, never travels
+  Nanos utc_bound{0};         // probe: error bound of UTC minus network time, which is in
+                              // `received`; 0: the sender carries no UTC
+  Instant arrived{};          // time of arrival, filled in by the receiver; not on the wire
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
@@ -100,13 +99,13 @@ inline std::string_view name_of(const SyncMessage& message) { return name_of(mes
 
 struct SyncCommand {
   enum class What : std::uint8_t {
-    follow,      // `peer` is the master; anything learnt of another is over
+    follow,      // `peer` is the master; forget measurements of any other
     lead,        // this node's clock is network time
     adjust,      // the master corrects us
     set,         // the master sets us
-    departed,    // the probe or echo `exchange` to `peer` left at `at`
+    departed,    // the probe or echo `exchange` to `peer` departed at `at`
     set_offset,  // set network time forward by `by`
-    utc,         // this host carries UTC: at `at` it was `by` since 1970, give or take `bound`
+    utc,         // this host carries UTC: at `at` it was `by` since 1970, within `bound`
   };
   What what = What::lead;
   NodeId peer = kNobody;
@@ -118,18 +117,18 @@ struct SyncCommand {
 
 struct SyncNotice {
   enum class What : std::uint8_t {
-    stepped,     // the clock, by `by`
-    steered,     // its rate has changed
+    stepped,     // the clock was stepped by `by`
+    steered,     // the rate of the clock has changed
     offset_set,  // the master has set network time, by `by`
     outvoted,    // the members agree that this master's clock is wrong: it should not lead
-    reinstated,  // that was long ago: it may lead again
+    reinstated,  // the ban after `outvoted` has expired: the node may lead again
   };
   What what = What::steered;
   NodeId peer = kNobody;
   Nanos by{0};
 };
 
-// What the clock shows, and how wrong that can be.
+// Reading of the steered clock with its error bound.
 struct Reading {
   enum class Status : std::uint8_t { unsynchronized, holdover, synchronized, leads };
   WallTime time{};
@@ -147,11 +146,11 @@ class Sync {
 
   struct Start {
     Instant now;
-    WallTime shows;   // the clock, now
-    double rate = 0;  // known from an earlier life
+    WallTime shows;   // reading of the clock at `now`
+    double rate = 0;  // known from an earlier run
   };
 
-  // The rules must outlive the machine.
+  // The rules must outlive this machine.
   Sync(const Start& start, const SyncRules& rules)
       : rules_(&rules), clock_(start.now, start.shows, start.rate), servo_(-start.rate) {}
 
@@ -164,28 +163,29 @@ class Sync {
   const Timers<Timer>& timers() const { return timers_; }
   const char* check() const;
 
-  const clock::SteeredClock& dial() const { return clock_; }
+  const clock::SteeredClock& steered_clock() const { return clock_; }
   Reading reading(Instant now) const;
-  NodeId reference() const { return reference_; }  // kNobody: leads, or has none yet
+  NodeId reference() const { return reference_; }  // kNobody: this node leads, or has no master yet
   bool leads() const { return leads_; }
-  double base_rate() const { return -servo_.rate(); }  // of network time over raw time
+  double base_rate() const { return -servo_.rate(); }  // rate of network time over raw time
   std::uint32_t timescale_generation() const { return timescale_generation_; }
   std::uint64_t exchanges() const { return exchanges_; }
-  bool settled() const { return corrected_; }  // corrected since it follows its reference
+  bool settled() const { return corrected_; }  // corrected at least once by the present reference
 
-  // What the members told the master, for those who show it.
   using Member = TimeScale::Member;
-  // What we tell those who follow us.
+  // Timescale generation sent to followers; also counts the steps of pass_on_step.
   std::uint32_t announced_generation() const { return timescale_generation_ + passed_on_; }
-  // Those who follow us in another network than the one we follow are told to step to our time, as
-  // if network time had been set by hand: our clock was stepped, or we have just taken them over.
+  // Makes followers in other networks than the one we follow step to our time, as if network time
+  // had been set by hand. For a submaster whose clock was stepped or that has just become master.
   void pass_on_step() { ++passed_on_; }
-  const NodeMap<Member>& members() const { return members_.members(); }
-  // Our clock minus network time, by the last estimate; nothing before there is one.
+  const NodeMap<Member>& members() const {
+    return members_.members();
+  }  // last reports, for display
+  // Our clock minus network time by the last estimate; nullopt: no estimate yet.
   std::optional<Nanos> error(Instant now) const;
 
-  // What a trace shows. The statistics are left out (the estimator, what is held and remembered): a
-  // state with them never comes again, so that Sync is not for the checker.
+  // Fields for traces. The statistics (estimator, holdover, records) are left out: with them no
+  // state would ever recur, so Sync is not for the checker.
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
     visit("reference", self.reference_);
@@ -199,7 +199,7 @@ class Sync {
     visit("bursts", self.bursts_);
     visit("next_burst", self.next_burst_);
     visit("contacts_left", self.contacts_left_);
-    for (auto& asked : self.asked_) visit("asked", asked);
+    for (auto& asked : self.pending_) visit("asked", asked);
     visit("published_at", self.published_.at);
     visit("published_offset", self.published_.offset);
     visit("published_rate", self.published_.rate_ppt);
@@ -207,16 +207,16 @@ class Sync {
     visit("first_heard", self.first_heard_);
     visit("last_heard", self.last_heard_);
     visit("objects_since", self.objects_since_);
-    visit("objected", self.objected_);
+    visit("objected", self.last_objection_);
     visit("suspicions", self.suspicions_);
     visit("held_against", self.held_against_);
     visit("held_since", self.held_since_);
     visit("held_bound", self.held_bound_);
     visit("held_followed", self.held_followed_);
     visit("leads_since", self.leads_since_);
-    visit("turn_of_rate", self.turn_of_rate_);
+    visit("turn_of_rate", self.rate_change_);
     visit("next_vote", self.next_vote_);
-    visit("owed", self.owed_);
+    visit("owed", self.correction_due_);
     visit("may_step", self.may_step_);
     visit("corrected", self.corrected_);
     visit("own_time", self.own_time_);
@@ -233,13 +233,13 @@ class Sync {
   }
 
  private:
-  // An exchange under way.
-  struct Asked {
+  // A probe sent and not yet evaluated.
+  struct PendingExchange {
     std::uint32_t exchange = 0;  // 0: none
-    bool counts = false;         // not only to warm the path up
-    bool first = false;          // of a burst of several
-    bool last = false;           // of it
-    bool answered = false;       // a follow_up may still come
+    bool counts = false;         // it is measured; false: it only warms the path up
+    bool first = false;          // first of a burst of several
+    bool last = false;           // last of a burst of several
+    bool answered = false;       // the echo has arrived; a follow_up may still come
     Instant asked{};             // r1
     Nanos received{0};           // t2
     Nanos sent{0};               // t3
@@ -258,12 +258,12 @@ class Sync {
       visit("heard", self.heard);
     }
   };
-  // What the master last said of network time.
+  // Network time as the master last announced it.
   struct Published {
-    Nanos at{0};                // on its raw clock
-    Nanos offset{0};            // network time minus its raw clock, then
-    std::int64_t rate_ppt = 0;  // network time over its raw clock
-    Nanos bound{0};
+    Nanos at{0};                // time of the announcement on its raw clock
+    Nanos offset{0};            // network time minus its raw clock at `at`
+    std::int64_t rate_ppt = 0;  // rate of network time over its raw clock, parts in 10^12
+    Nanos bound{0};             // error bound of the master's network time
   };
 
   // Network time as this node knows it.
@@ -271,49 +271,49 @@ class Sync {
     WallTime time;
     double rate = 0;  // of our raw clock minus network time
     Nanos sigma{0};
-    double fresh = 1;  // the part of the present reference in it; the rest was held
+    double fresh = 1;  // weight of the present reference; the rest is holdover
   };
 
-  // The master's rate changes by no more than this at once, and not often; members rely on it.
+  // Largest change of the master's rate per round; the members' bounds rely on it.
   static constexpr double kMasterWander = 0.1e-6;
 
   static Nanos raw_of(Instant instant) { return instant.time_since_epoch(); }
-  static std::int64_t whole(double rate);
-  static double part(std::int64_t ppt) { return static_cast<double>(ppt) * 1e-12; }
+  static std::int64_t to_ppt(double rate);
+  static double from_ppt(std::int64_t ppt) { return static_cast<double>(ppt) * 1e-12; }
 
   void follow(Turn<Sync>& turn, NodeId master);
   void lead(Turn<Sync>& turn);
   clock::Steering take_over(Instant now, const clock::Holdover& known);
-  void ask(Turn<Sync>& turn, Asked asked);  // as much as is known before it is sent
+  void send_probe(Turn<Sync>& turn, PendingExchange asked);  // `exchange` and `asked` are filled in
   void contact(Turn<Sync>& turn);
   void begin_burst(Turn<Sync>& turn);
-  void ask_next(Turn<Sync>& turn, bool first);
+  void probe_next(Turn<Sync>& turn, bool first);
   void on_probe(Turn<Sync>& turn, NodeId from, const Message& message);
   void on_echo(Turn<Sync>& turn, const Message& message);
   void on_follow_up(Turn<Sync>& turn, const Message& message);
   void on_set_offset(Turn<Sync>& turn, NodeId from, const Message& message);
-  void complete(Turn<Sync>& turn, Asked& asked);
-  void compare_trips(const Asked& done);
-  bool cannot_be(Turn<Sync>& turn, const clock::Exchange& exchange);
-  bool parted_from_held(Instant now) const;
+  void complete(Turn<Sync>& turn, PendingExchange& asked);
+  void compare_trips(const PendingExchange& done);
+  bool is_impossible(Turn<Sync>& turn, const clock::Exchange& exchange);
+  bool contradicts_holdover(Instant now) const;
   bool excludes(Instant now, WallTime time, Nanos doubt) const;
-  void finish_unfollowed(Turn<Sync>& turn);
+  void complete_without_follow_up(Turn<Sync>& turn);
   void correct(Turn<Sync>& turn);
   void steer(Turn<Sync>& turn, const clock::Steering& steering);
   bool knows_rate(Instant now, const clock::Estimate& estimate) const;
   void hold(Instant now);
   void remember(Instant now, const clock::Estimate& estimate, const Known& known);
-  const clock::Holdover& unspoilt(Instant now) const;
-  void object(Turn<Sync>& turn);
+  const clock::Holdover& record_before_fault(Instant now) const;
+  void raise_objection(Turn<Sync>& turn);
   bool objecting(Instant now) const;
-  Known know(Instant now, const clock::Estimate& estimate) const;
+  Known known_at(Instant now, const clock::Estimate& estimate) const;
   std::optional<Nanos> utc_gap(Instant now, WallTime network) const;
   Nanos utc_bound(Instant now) const;
   void make_round(Turn<Sync>& turn);
   void count_votes(Turn<Sync>& turn);
   void send_set_offset(Turn<Sync>& turn);
   void set_network_time(Turn<Sync>& turn, Nanos by);
-  Nanos doubt_of_master(Instant now) const;
+  Nanos master_bound(Instant now) const;
   WallTime network_at(Nanos master_raw) const;
   Instant stamp(Instant instant) const;
   Instant arrival(const Turn<Sync>& turn, const Message& message) const;
@@ -324,48 +324,48 @@ class Sync {
   clock::SteeredClock clock_;
   clock::Servo servo_;
   Timers<Timer> timers_;
-  std::optional<clock::Estimator> estimator_;  // of the reference's raw clock; only while following
-  clock::ColdPathDetector warmth_;             // of the path to the reference
-  Nanos first_trip_{0};                        // of the first exchange of a burst; 0: not known
-  std::optional<clock::Holdover> held_;        // of network time, from before the reference
-  std::array<clock::Holdover, 12> remembered_{};  // network time at the last corrections
-  std::uint32_t remembered_count_ = 0;            // ever, under this reference
-  bool held_followed_ = false;                    // it came from a master, not from our own reign
-  std::uint32_t timescale_generation_ = 0;        // how often network time was set by hand
-  std::uint32_t passed_on_ = 0;   // steps of our own that those who follow us have to make too
-  std::uint32_t exchange_ = 0;    // the last asked
-  std::uint32_t burst_left_ = 0;  // exchanges of the burst still to ask
-  std::uint32_t bursts_ = 0;      // begun
+  std::optional<clock::Estimator> estimator_;  // of the reference's raw clock; set while following
+  clock::ColdPathDetector cold_path_;          // of the path to the reference
+  Nanos first_trip_{0};                  // round trip of the first exchange of a burst; 0: unknown
+  std::optional<clock::Holdover> held_;  // network time as known before the present reference
+  std::array<clock::Holdover, 12> remembered_{};  // network time at the last corrections, a ring
+  std::uint32_t remembered_count_ = 0;            // corrections recorded under this reference
+  bool held_followed_ = false;  // held_ comes from a master, not from our own mastership
+  std::uint32_t timescale_generation_ = 0;  // number of times that network time was set by hand
+  std::uint32_t passed_on_ = 0;             // steps of our clock that our followers must make too
+  std::uint32_t exchange_ = 0;              // number of the last exchange
+  std::uint32_t burst_left_ = 0;            // exchanges of the burst still to send
+  std::uint32_t bursts_ = 0;                // bursts begun
   Instant next_burst_{};
-  std::uint32_t contacts_left_ = 0;  // exchanges of the first contact still to ask
-  std::array<Asked, 4> asked_{};
+  std::uint32_t contacts_left_ = 0;  // exchanges of the first contact still to send
+  std::array<PendingExchange, 4> pending_{};
   Published published_{};
-  Instant first_heard_ = kNever;    // of the reference
-  Instant last_heard_{};            // of the reference
-  Instant objects_since_ = kNever;  // what cannot be was first heard
-  Instant objected_{};              // and last
-  std::uint32_t suspicions_ = 0;    // since then
-  bool held_against_ = false;       // what is held speaks against the present reference
-  Instant held_since_{};            // of the last correction under an earlier reference
-  Nanos held_bound_{-1};            // and the bound then; negative: never corrected
+  Instant first_heard_ = kNever;    // first echo of the reference; kNever: none yet
+  Instant last_heard_{};            // last echo of the reference
+  Instant objects_since_ = kNever;  // first impossible exchange; kNever: none
+  Instant last_objection_{};        // last impossible exchange
+  std::uint32_t suspicions_ = 0;    // impossible exchanges since objects_since_
+  bool held_against_ = false;       // held_ contradicts the present reference
+  Instant held_since_{};            // last correction under an earlier reference
+  Nanos held_bound_{-1};            // error bound at that time; negative: never corrected
   Instant leads_since_{};
-  double turn_of_rate_ = 0;  // by which the rate of a young network changes every second
-  Instant next_vote_{};      // votes are counted no sooner
-  bool owed_ = false;        // a correction waits for an estimate
-  bool may_step_ = false;    // the master has set us, or network time was set
-  bool corrected_ = false;   // since we follow this reference
-  bool own_time_ = true;     // no master has ever corrected us
-  std::uint32_t set_offset_sends_left_ = 0;  // of set_offset messages
-  Nanos set_offset_by_{0};
-  std::uint32_t set_offset_number_ = 0;
-  NodeMap<std::uint32_t> set_offsets_done_;  // exchange of the last set_offset of each sender
+  double rate_change_ = 0;       // change of a young network's rate per second
+  Instant next_vote_{};          // earliest next count of the votes
+  bool correction_due_ = false;  // a correction waits for an estimate
+  bool may_step_ = false;   // the next correction may be a step: the node or network time was set
+  bool corrected_ = false;  // at least once since this node follows the reference
+  bool own_time_ = true;    // no master has ever corrected this node
+  std::uint32_t set_offset_sends_left_ = 0;  // retransmissions of set_offset still to send
+  Nanos set_offset_by_{0};                   // its offset
+  std::uint32_t set_offset_number_ = 0;      // its number, to detect duplicates
+  NodeMap<std::uint32_t> set_offsets_done_;  // number of the last set_offset executed, by sender
   TimeScale members_;
   std::uint64_t exchanges_ = 0;
-  // What this host was last told of UTC; only one that carries it is.
+  // The last command `utc`.
   struct Utc {
     Instant at{};
-    Nanos beyond_raw{0};  // UTC minus raw, then
-    Nanos bound{0};       // 0: never told
+    Nanos beyond_raw{0};  // UTC minus the raw clock at `at`
+    Nanos bound{0};       // error bound; 0: this host carries no UTC
   } utc_{};
 };
 

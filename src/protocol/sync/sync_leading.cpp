@@ -1,5 +1,5 @@
-// The part of the node that leads: network time is its clock, steered along the scale that its
-// members' reports make.
+// The leader's part: its clock is network time, steered along the time scale that the members'
+// reports produce.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -10,11 +10,12 @@ namespace tempo::node {
 namespace {
 
 constexpr Nanos kYoungRound = 1s;
-constexpr double kRoundsToAverage = 16;  // in which a young network's rate comes to the average
-constexpr double kUnheardSquare = 8;  // half the square of the seconds a member may not hear of it
-constexpr Nanos kHandOver = 5s;       // in which all have heard of a new master
-constexpr Nanos kDisgrace = 1min;
-constexpr Nanos kVotes = 500ms;
+constexpr double kRoundsToAverage = 16;  // until a young network's rate reaches the average
+constexpr double kUnseenSquare =
+    8;                           // half the square of the seconds that a member may miss a change
+constexpr Nanos kHandover = 5s;  // until all members know of a new master
+constexpr Nanos kBan = 1min;     // an outvoted master may not lead for this long
+constexpr Nanos kVoteInterval = 500ms;  // between two counts of the votes
 
 }  // namespace
 
@@ -32,22 +33,22 @@ void Sync::lead(Turn<Sync>& turn) {
   leads_since_ = turn.now;
   reference_ = kNobody;
   estimator_.reset();
-  asked_ = {};
+  pending_ = {};
   contacts_left_ = burst_left_ = 0;
-  owed_ = may_step_ = false;
-  turn_of_rate_ = 0;
+  correction_due_ = may_step_ = false;
+  rate_change_ = 0;
   members_.begin(turn.now, young);
   timers_.stop(Timer::probe);
   timers_.set(Timer::round, turn.now + (young ? kYoungRound : TimeScale::kRound));
   steer(turn, known ? take_over(turn.now, *known) : servo_.hold());
 }
 
-// Network time goes on as it was before the old master can have spoilt it. What our clock is off by
-// is closed while all count in the hand-over; if that does not suffice, it goes on as it is.
+// Continues network time as it was before the old master can have gone wrong. The servo closes our
+// clock's gap to it while all bounds allow for the handover; a larger gap stays.
 clock::Steering Sync::take_over(Instant now, const clock::Holdover& known) {
   const WallTime shows = clock_.at(now);
   const Nanos gap = std::chrono::abs(known.line.at(now) - shows);
-  if (in_seconds(gap) > clock::Servo::kMaxFrequency * in_seconds(kHandOver) / 2)
+  if (in_seconds(gap) > clock::Servo::kMaxFrequency * in_seconds(kHandover) / 2)
     return servo_.hold(-known.line.rate());
   held_bound_ += gap;
   const clock::Aim aim{.theta = raw_of(now) - known.line.at(now).time_since_epoch(),
@@ -55,7 +56,7 @@ clock::Steering Sync::take_over(Instant now, const clock::Holdover& known) {
   return servo_.steer(now, shows, aim, {});
 }
 
-// Answered whether we lead or not: a master of this network may follow one in another.
+// Followers answer probes too: a master of this network may follow a master in another.
 void Sync::on_probe(Turn<Sync>& turn, NodeId from, const Message& message) {
   if (message.sigma > Nanos{0}) {
     members_.report(turn.now, from,
@@ -69,7 +70,7 @@ void Sync::on_probe(Turn<Sync>& turn, NodeId from, const Message& message) {
                      .utc_bound = message.utc_bound});
     if (message.objects && leads_) count_votes(turn);
   }
-  if (!leads_ && !corrected_) return;  // we have no network time to tell
+  if (!leads_ && !corrected_) return;  // this node has no network time yet
   const Instant arrived = arrival(turn, message);
   const Reading now = reading(turn.now);
   turn.out.send(from, {.kind = Message::Kind::echo,
@@ -79,19 +80,19 @@ void Sync::on_probe(Turn<Sync>& turn, NodeId from, const Message& message) {
                        .received = raw_of(arrived),
                        .sent = raw_of(stamp(turn.now)),
                        .offset = clock_.at(arrived).time_since_epoch() - raw_of(arrived),
-                       .rate_ppt = whole(clock_.rate()),
+                       .rate_ppt = to_ppt(clock_.rate()),
                        .bound = std::max(now.latest - now.time, now.time - now.earliest)});
 }
 
 void Sync::make_round(Turn<Sync>& turn) {
   if (members_.young(turn.now)) {
     const double average = members_.average_rate(turn.now, rules_->agreement);
-    turn_of_rate_ = (average - base_rate()) / kRoundsToAverage;
-    steer(turn, servo_.hold(-base_rate() - turn_of_rate_));
+    rate_change_ = (average - base_rate()) / kRoundsToAverage;
+    steer(turn, servo_.hold(-base_rate() - rate_change_));
     timers_.set(Timer::round, turn.now + kYoungRound);
     return;
   }
-  turn_of_rate_ = 0;
+  rate_change_ = 0;
   const auto gap = utc_gap(turn.now, clock_.at(turn.now));
   const clock::Aim aim = members_.round(
       turn.now, clock_, servo_.rate(), gap.transform([&](Nanos by) -> clock::UtcClaim {
@@ -100,26 +101,26 @@ void Sync::make_round(Turn<Sync>& turn) {
   clock::Steering steering =
       servo_.steer(turn.now, clock_.at(turn.now), aim,
                    {.period = TimeScale::kRound, .most_change = kMasterWander});
-  steering.settles = Nanos{0};  // the next round comes before
+  steering.settles = Nanos{0};  // the next round comes earlier
   steer(turn, steering);
   timers_.set(Timer::round, turn.now + TimeScale::kRound);
 }
 
 void Sync::count_votes(Turn<Sync>& turn) {
   if (turn.now < next_vote_) return;
-  next_vote_ = turn.now + kVotes;
+  next_vote_ = turn.now + kVoteInterval;
   if (!members_.outvoted(turn.now)) return;
-  next_vote_ = turn.now + kDisgrace;
-  timers_.set(Timer::ban_expiry, turn.now + kDisgrace);
+  next_vote_ = turn.now + kBan;
+  timers_.set(Timer::ban_expiry, turn.now + kBan);
   turn.out.notify({.what = Notice::What::outvoted});
 }
 
-// How wrong the master's own reading may be: others may not have heard yet that it is the master,
-// or how the rate of a young network turns.
-Nanos Sync::doubt_of_master(Instant now) const {
-  const double turning = std::abs(turn_of_rate_) * kUnheardSquare * 1e9;
-  Nanos doubt{std::llround(turning)};
-  if (held_bound_ > Nanos{0} && now - leads_since_ < kHandOver) doubt += held_bound_;
+// Error bound of the master's own reading: members may not know yet that it is the master, or how
+// the rate of a young network changes.
+Nanos Sync::master_bound(Instant now) const {
+  const double unseen = std::abs(rate_change_) * kUnseenSquare * 1e9;
+  Nanos doubt{std::llround(unseen)};
+  if (held_bound_ > Nanos{0} && now - leads_since_ < kHandover) doubt += held_bound_;
   return doubt;
 }
 

@@ -1,5 +1,5 @@
-// A master whose network carries UTC: its own, or that of its members. The clock comes to it by
-// rate alone.
+// A master that knows UTC from its own host or from members: network time approaches UTC by rate
+// alone.
 #include <cmath>
 #include <vector>
 
@@ -17,23 +17,24 @@ class CarriedUtc : public ::testing::Test {
  protected:
   CarriedUtc() {
     turn([](auto& turn) { turn.out.clear(); });
-    notify({.what = SyncCommand::What::lead});
+    command({.what = SyncCommand::What::lead});
   }
 
   // UTC minus network time.
   Nanos gap() const {
-    return now_.time_since_epoch() + kUtcBeyondRaw - sync_.dial().at(now_).time_since_epoch();
+    return now_.time_since_epoch() + kUtcBeyondRaw -
+           sync_.steered_clock().at(now_).time_since_epoch();
   }
-  void notify(const SyncCommand& command) {
+  void command(const SyncCommand& command) {
     turn([&](auto& turn) { sync_.command(turn, command); });
   }
   void own_utc(Nanos off = 0ns) {
-    notify({.what = SyncCommand::What::utc,
-            .at = now_,
-            .by = now_.time_since_epoch() + kUtcBeyondRaw + off,
-            .bound = 1ms});
+    command({.what = SyncCommand::What::utc,
+             .at = now_,
+             .by = now_.time_since_epoch() + kUtcBeyondRaw + off,
+             .bound = 1ms});
   }
-  // A member whose clock is ours and that says UTC is `off` from what it is.
+  // A probe of a member whose clock equals ours and whose UTC is wrong by `off`.
   void member(std::uint32_t number, Nanos off, Nanos bound) {
     const SyncMessage probe{.kind = SyncMessage::Kind::probe,
                             .exchange = 1,
@@ -43,23 +44,23 @@ class CarriedUtc : public ::testing::Test {
                             .utc_bound = bound};
     turn([&](auto& turn) { sync_.receive(turn, NodeId{number}, probe); });
   }
-  // Once a second `each` is done, and every timer that is due.
+  // Calls `each` once a second and fires every timer that is due.
   template <class Each>
   void run(int seconds, Each each) {
     for (int i = 0; i < seconds; ++i) {
-      const WallTime before = sync_.dial().at(now_);
+      const WallTime before = sync_.steered_clock().at(now_);
       now_ += 1s;
-      EXPECT_GT(sync_.dial().at(now_), before + 999ms);
+      EXPECT_GT(sync_.steered_clock().at(now_), before + 999ms);
       each();
       for (int wakes = 0; sync_.timers().first() <= now_ && wakes < 10; ++wakes)
         turn([&](auto& turn) { sync_.on_timer(turn, sync_.timers().first_name()); });
     }
   }
-  template <class Do>
-  void turn(Do todo) {
+  template <class Function>
+  void turn(Function function) {
     Outbox<Sync> outbox;
     Turn<Sync> turn{now_, draw_, outbox};
-    todo(turn);
+    function(turn);
     for (const auto& output : outbox)
       if (output.kind == OutputKind::notice && output.notice.what == SyncNotice::What::stepped)
         ++steps_;
@@ -82,7 +83,7 @@ TEST_F(CarriedUtc, OfTheMasterItself) {
   EXPECT_EQ(steps_, 0);
 }
 
-TEST_F(CarriedUtc, OfMembersThatOutvoteALiar) {
+TEST_F(CarriedUtc, OfMembersThatOutvoteAFalseSource) {
   run(12'000, [&] {
     member(2, 100us, 1ms);
     member(3, 3600s, 1us);
@@ -93,8 +94,8 @@ TEST_F(CarriedUtc, OfMembersThatOutvoteALiar) {
   EXPECT_EQ(steps_, 0);
 }
 
-// Said long ago, or by one against another: the clock goes its own way.
-TEST_F(CarriedUtc, IsLeftAloneWithoutAMajority) {
+// Two sources that disagree: network time follows neither.
+TEST_F(CarriedUtc, IsIgnoredWithoutAMajority) {
   run(1000, [&] {
     member(2, 0s, 1ms);
     member(3, 1s, 1ms);
@@ -102,14 +103,14 @@ TEST_F(CarriedUtc, IsLeftAloneWithoutAMajority) {
   EXPECT_EQ(gap(), 20ms);
 }
 
-TEST_F(CarriedUtc, IsForgottenWhenNobodyTellsIt) {
+TEST_F(CarriedUtc, ExpiresWithoutNewCommands) {
   own_utc();
   run(1000, [] {});
   EXPECT_EQ(gap(), 20ms);
 }
 
-// Nobody carries it any more: the rate that was learnt stays, and nothing jumps.
-TEST_F(CarriedUtc, IsHeldWhenItsBearerLeaves) {
+// When the last source is lost, network time keeps its rate and does not step.
+TEST_F(CarriedUtc, RateIsKeptWhenTheSourceIsLost) {
   run(12'000, [&] { own_utc(); });
   const Nanos before = gap();
   run(1000, [] {});

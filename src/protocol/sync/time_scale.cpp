@@ -9,16 +9,16 @@
 namespace tempo::node {
 namespace {
 
-constexpr Nanos kYouth = 48s;            // in which a new network finds its rate
-constexpr Nanos kProbation = 60s;        // after which a member's report is known to be good
-constexpr Nanos kFirstProbation = 256s;  // before it counts at once, for lack of others
-constexpr Nanos kLeastForget = 8s;       // without a report
-constexpr int kReportsToForget = 5;      // or so many that did not come
-constexpr double kSlopeGain = 0.25;      // of the newest round
-constexpr Nanos kObjections = 6s;        // an objection counts for so long
-constexpr NodeId kOurselves = kNobody;   // in the ensemble
+constexpr Nanos kYouth = 48s;            // a new network adopts the average rate for this long
+constexpr Nanos kProbation = 60s;        // age of a member's first report before the member counts
+constexpr Nanos kFirstProbation = 256s;  // the same, before the ensemble starts
+constexpr Nanos kLeastForget = 8s;       // a member without a report for this long is dropped
+constexpr int kReportsToForget = 5;      // or without this many expected reports
+constexpr double kSlopeGain = 0.25;      // weight of the newest round
+constexpr Nanos kObjections = 6s;        // an objection counts for this long
+constexpr NodeId kOwnClock = kNobody;    // this node in the ensemble
 
-double part(std::int64_t ppt) { return static_cast<double>(ppt) * 1e-12; }
+double from_ppt(std::int64_t ppt) { return static_cast<double>(ppt) * 1e-12; }
 
 }  // namespace
 
@@ -59,19 +59,19 @@ bool TimeScale::known_well(Instant now, const Member& member) const {
 bool TimeScale::young(Instant now) const { return young_ && now - since_ < kYouth; }
 
 double TimeScale::average_rate(Instant now, double agreement) {
-  // Two rates agree if each may be wrong by half the range.
+  // Two rates agree if their intervals of half the range to either side overlap.
   const auto claim = [&](double rate) {
     return clock::Interval{.low = rate - agreement / 2, .high = rate + agreement / 2};
   };
   std::vector<double> rates{0.0};
   std::vector<clock::Interval> claims{claim(0.0)};
   const auto members = members_.sorted();
-  std::vector<NodeId> counted{kOurselves};
+  std::vector<NodeId> counted{kOwnClock};
   for (const auto& slot : members) {
     const Member& member = slot.value;
     const double seen = std::max(in_seconds(now - member.since), 1e-3);
     if (!fresh(now, member) || 2 * in_seconds(member.sigma) / seen > kRateDoubt) continue;
-    rates.push_back(part(member.rate_ppt));
+    rates.push_back(from_ppt(member.rate_ppt));
     claims.push_back(claim(rates.back()));
     counted.push_back(slot.key);
   }
@@ -85,13 +85,13 @@ double TimeScale::average_rate(Instant now, double agreement) {
   return sum / static_cast<double>(group.members.size());
 }
 
-// The ensemble knows nothing of UTC: what network time was pulled by is taken out of its rate, and
-// out of theta as it has come about.
-clock::Aim TimeScale::round(Instant now, const clock::SteeredClock& dial, double rate,
+// The ensemble does not know of UTC: the rate towards UTC is removed from its rate, and the change
+// that this rate has caused since the last round from theta.
+clock::Aim TimeScale::round(Instant now, const clock::SteeredClock& steered, double rate,
                             const std::optional<clock::UtcClaim>& own) {
   const double elapsed = pulled_at_ == Instant{} ? 0 : in_seconds(now - pulled_at_);
   theta_ -= Nanos{std::llround(utc_.rate() * elapsed * 1e9)};
-  clock::Aim aim = ensemble_round(now, dial, rate + utc_.rate());
+  clock::Aim aim = ensemble_round(now, steered, rate + utc_.rate());
   pulled_at_ = now;
   std::vector<clock::UtcClaim> claims = utc_claims(now);
   if (own) claims.push_back(*own);
@@ -109,30 +109,30 @@ std::vector<clock::UtcClaim> TimeScale::utc_claims(Instant now) const {
   return claims;
 }
 
-clock::Aim TimeScale::ensemble_round(Instant now, const clock::SteeredClock& dial, double rate) {
+clock::Aim TimeScale::ensemble_round(Instant now, const clock::SteeredClock& steered, double rate) {
   std::vector<clock::Measured> measured;
   const auto members = members_.sorted();
   measured.reserve(members.size());
   for (const auto& slot : members) {
     const Member& member = slot.value;
     if (!known_well(now, member)) continue;
-    const double own = part(member.rate_ppt);
-    measured.push_back(
-        {.node = slot.key,
-         .offset = in_seconds(member.offset - member.origin) + own * in_seconds(now - member.heard),
-         .rate = own});
+    const double member_rate = from_ppt(member.rate_ppt);
+    measured.push_back({.node = slot.key,
+                        .offset = in_seconds(member.offset - member.origin) +
+                                  member_rate * in_seconds(now - member.heard),
+                        .rate = member_rate});
   }
   const bool first = !ensemble_;
   if (first) {
-    theta_ = now.time_since_epoch() - dial.at(now).time_since_epoch();
+    theta_ = now.time_since_epoch() - steered.at(now).time_since_epoch();
     if (measured.empty()) return {.theta = theta_, .rate = rate};
-    ensemble_.emplace(kOurselves, rate);
+    ensemble_.emplace(kOwnClock, rate);
     round_at_ = now - kRound;
   }
   const double before = ensemble_->offset();
   const double elapsed = in_seconds(now - round_at_);
   ensemble_->round(elapsed, measured);
-  // The ensemble's rate is one of many minutes; our clock has wandered since.
+  // The ensemble's rate is an average over many minutes; our clock has wandered since.
   slope_ = first ? rate : slope_ + ((ensemble_->offset() - before) / elapsed - slope_) * kSlopeGain;
   round_at_ = now;
   for (const clock::Measured& one : measured)

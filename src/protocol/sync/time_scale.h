@@ -1,17 +1,17 @@
-// The master's part in keeping time: what the members report, combined into one time scale.
+// The master's time scale: combines the members' reports into network time.
 //
-// Members estimate how their raw clocks stand to the master's raw clock and say so with every
-// question. A network that has just come into being first takes on the average rate of all clocks
-// that agree (Gusella & Zatti 1985, section 3). From then on, and at once where a network goes on
-// under another master, network time is the ensemble's scale (clock/ensemble.h): a weighted mean of
-// all clocks that are consistent, in which nobody counts for much and nobody who comes, goes or is
-// rejected makes a jump.
+// Members estimate the offset of their raw clocks against the master's raw clock and report it in
+// every probe. A new network first adopts the average rate of all clocks that agree (Gusella &
+// Zatti 1985, section 3). After that, and at once when an existing network changes its master,
+// network time is the ensemble's scale (clock/ensemble.h): a weighted mean of all consistent
+// clocks. No clock has a large weight, and no member that joins, leaves or is rejected makes the
+// scale jump.
 //
-// Members that carry UTC say how far network time is from it: the scale then runs a little faster
-// or slower until it is there (clock/utc.h).
+// Members that carry UTC report the offset between UTC and network time; the scale then runs
+// slightly faster or slower until the two agree (clock/utc.h).
 //
-// Members also say if what the master tells cannot be: if a majority does, it is the master's own
-// clock that is wrong.
+// Members also report objections to the master's time. If a majority objects, the master's own
+// clock is wrong.
 #pragma once
 
 #include <cstdint>
@@ -31,18 +31,18 @@ class TimeScale {
  public:
   static constexpr Nanos kRound{
       std::chrono::seconds{static_cast<std::int64_t>(clock::Ensemble::kPeriod)}};
-  static constexpr double kRateDoubt = 10e-6;  // a rate that may be wrong by more is not believed
+  static constexpr double kRateDoubt = 10e-6;  // a rate with a larger possible error is not used
 
-  // One member's word.
+  // Report of one member.
   struct Report {
     Nanos offset{0};            // its raw clock minus ours
-    std::int64_t rate_ppt = 0;  // of that
+    std::int64_t rate_ppt = 0;  // rate of that offset, parts in 10^12
     Nanos error{0};             // its clock minus network time, by its own estimate
-    Nanos sigma{0};
-    Nanos bound{0};
-    bool objects = false;  // what we tell cannot be
-    Nanos utc_gap{0};      // UTC minus network time, if it carries UTC
-    Nanos utc_bound{0};    // of that; 0: it does not
+    Nanos sigma{0};             // standard error of the offset
+    Nanos bound{0};             // error bound of the offset
+    bool objects = false;       // the member objects to our time
+    Nanos utc_gap{0};           // UTC minus network time, if it carries UTC
+    Nanos utc_bound{0};         // error bound of utc_gap; 0: it carries no UTC
 
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor& visit) {
@@ -57,11 +57,11 @@ class TimeScale {
     }
   };
   struct Member : Report {
-    Instant since{};      // of the first report
-    Instant heard{};      // of the last
-    Nanos origin{0};      // the first offset: from there on doubles are fine enough
-    Nanos every{0};       // how often it reports, about
-    bool faulty = false;  // outside the largest group at the last round
+    Instant since{};      // first report
+    Instant heard{};      // last report
+    Nanos origin{0};      // first offset; differences from it fit a double
+    Nanos every{0};       // approximate interval of its reports
+    bool faulty = false;  // outside the largest consistent group at the last round
 
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor& visit) {
@@ -74,26 +74,28 @@ class TimeScale {
     }
   };
 
-  // Leads from now on. `young`: there was no network time before.
+  // This node leads from now on. `young`: there was no network time before.
   void begin(Instant now, bool young);
-  void end();  // whatever was known of members
+  void end();  // forgets all members
 
   void report(Instant now, NodeId from, const Report& report);
   const NodeMap<Member>& members() const { return members_; }
 
   bool young(Instant now) const;
-  // The average rate of all raw clocks that agree, our own among them, against ours.
+  // Average rate, against ours, of all raw clocks that agree, including ours.
   double average_rate(Instant now, double agreement);
-  // A round of the ensemble: where network time should be. The first one takes it as the dial, at
-  // its rate without a gap, shows it. `own`: what we say of UTC ourselves, if we carry it.
-  clock::Aim round(Instant now, const clock::SteeredClock& dial, double rate,
+  // A round of the ensemble: the offset and rate that network time should have. The first round
+  // starts from the steered clock and `rate`, without a step. `own`: UTC according to this host;
+  // nullopt: it carries none.
+  clock::Aim round(Instant now, const clock::SteeredClock& steered, double rate,
                    const std::optional<clock::UtcClaim>& own = std::nullopt);
-  // UTC minus network time at the last round; nothing if nobody carries it, or no majority agrees.
+  // UTC minus network time at the last round; nullopt: no member carries UTC, or no majority
+  // agrees.
   std::optional<double> utc_gap() const { return utc_.gap(); }
   // Network time was stepped.
   void on_step(Nanos by) { theta_ -= by; }
 
-  // Most of the members, and at least two, say that our clock cannot be right.
+  // Whether most members, and at least two, object to our time.
   bool outvoted(Instant now) const;
 
   template <class Self, class Visitor>
@@ -109,7 +111,7 @@ class TimeScale {
   }
 
  private:
-  clock::Aim ensemble_round(Instant now, const clock::SteeredClock& dial, double rate);
+  clock::Aim ensemble_round(Instant now, const clock::SteeredClock& steered, double rate);
   std::vector<clock::UtcClaim> utc_claims(Instant now) const;
   bool fresh(Instant now, const Member& member) const;
   bool known_well(Instant now, const Member& member) const;
@@ -118,11 +120,12 @@ class TimeScale {
   Instant since_{};
   bool young_ = false;
   std::optional<clock::Ensemble> ensemble_;
-  Nanos theta_{0};  // our raw clock minus network time when the ensemble started, and steps since
-  Instant round_at_{};  // the ensemble's last
-  double slope_ = 0;    // of our raw clock against the scale, over the last rounds
+  Nanos theta_{
+      0};  // our raw clock minus network time at the start of the ensemble, and steps since
+  Instant round_at_{};  // last round of the ensemble
+  double slope_ = 0;    // rate of our raw clock against the scale, over the last rounds
   clock::UtcFollower utc_;
-  Instant pulled_at_{};  // the last round: from then on network time has run at utc_.rate() more
+  Instant pulled_at_{};  // last round; since then network time has run faster by utc_.rate()
 };
 
 }  // namespace tempo::node

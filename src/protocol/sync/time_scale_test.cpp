@@ -7,7 +7,7 @@ namespace {
 
 constexpr Instant kStart{1000s};
 
-// A master whose members report true offsets of clocks with constant rates.
+// A master whose members report the true offsets of clocks with constant rates.
 class TimeScaleTest : public ::testing::Test {
  protected:
   void report(std::uint32_t i, double rate, bool objects = false) {
@@ -18,7 +18,7 @@ class TimeScaleTest : public ::testing::Test {
                    .sigma = 100ns,
                    .objects = objects});
   }
-  // Everybody reports every second, with rates 1, 2, 3 ... ppm.
+  // All members report every second, with rates of 1, 2, 3, ... ppm.
   void pass(Nanos span) {
     for (const Instant end = now_ + span; now_ < end;) {
       now_ += 1s;
@@ -33,7 +33,7 @@ class TimeScaleTest : public ::testing::Test {
   std::array<bool, 5> present_{true, true, true, true, true};
 };
 
-TEST_F(TimeScaleTest, AYoungNetworkTakesTheAverageOfAllRates) {
+TEST_F(TimeScaleTest, AYoungNetworkAdoptsTheAverageRate) {
   scale_.begin(now_, true);
   pass(30s);
   EXPECT_TRUE(scale_.young(now_));
@@ -46,7 +46,7 @@ TEST_F(TimeScaleTest, AYoungNetworkTakesTheAverageOfAllRates) {
   EXPECT_FALSE(scale_.young(now_));
 }
 
-TEST_F(TimeScaleTest, ARateThatIsNotKnownIsNotAveraged) {
+TEST_F(TimeScaleTest, AnUnknownRateIsNotAveraged) {
   scale_.begin(now_, true);
   now_ += 1s;
   scale_.report(now_, NodeId{0}, {.rate_ppt = 90'000'000, .sigma = 100us});
@@ -54,18 +54,18 @@ TEST_F(TimeScaleTest, ARateThatIsNotKnownIsNotAveraged) {
   EXPECT_EQ(scale_.average_rate(now_, 200e-6), 0);
 }
 
-// The scale begins as the dial shows it, and goes on as evenly as the clocks it is made of,
-// whoever jumps, leaves or comes back.
-TEST_F(TimeScaleTest, NobodyMakesItJump) {
+// The scale starts at the steered clock and stays as even as its member clocks when a member jumps,
+// leaves or returns.
+TEST_F(TimeScaleTest, NoMemberMakesItJump) {
   scale_.begin(now_, false);
-  clock::SteeredClock dial(now_, WallTime{5000s}, 2e-6);
-  clock::Aim last = scale_.round(now_, dial, -2e-6);
+  clock::SteeredClock steered(now_, WallTime{5000s}, 2e-6);
+  clock::Aim last = scale_.round(now_, steered, -2e-6);
   for (int round = 0; round < 200; ++round) {
     if (round == 60) jump_[2] = 300e-6;
     if (round == 80) present_[3] = false;
     if (round == 120) present_[3] = true;
     pass(TimeScale::kRound);
-    const clock::Aim aim = scale_.round(now_, dial, -2e-6);
+    const clock::Aim aim = scale_.round(now_, steered, -2e-6);
     EXPECT_NEAR(static_cast<double>((aim.theta - last.theta).count()), -2e-6 * 16e9, 60) << round;
     if (round == 60) {
       EXPECT_TRUE(scale_.members().find(NodeId{2})->faulty);
@@ -84,7 +84,7 @@ TEST_F(TimeScaleTest, AMajorityOutvotesTheMaster) {
   report(2, 3e-6, true);
   EXPECT_TRUE(scale_.outvoted(now_));
   now_ += 7s;
-  EXPECT_FALSE(scale_.outvoted(now_)) << "objections are forgotten";
+  EXPECT_FALSE(scale_.outvoted(now_)) << "objections expire";
 }
 
 TEST_F(TimeScaleTest, OneAgainstOneDecidesNothing) {
