@@ -65,7 +65,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     switch (byte() % 3) {
       case 0: {
         const NodeId from{byte() % kHosts};
-        const auto body = wire::take_roster(wire::Reader(std::as_bytes(take(byte()))));
+        const auto body = wire::take_voter_set(wire::Reader(std::as_bytes(take(byte()))));
         const auto word = body ? word_of(*body) : std::nullopt;
         if (word) step([&](auto& turn) { bootstrap.receive(turn, from, *word); });
         break;

@@ -132,7 +132,7 @@ void Worker::ready(std::uint8_t number) {
       continue;
     }
     if (!received->sent_by_parent) links_.learn(number, received->from, arrival->from);
-    if (received->word || received->lock || received->voter_set || received->group ||
+    if (received->diagnostic || received->lock || received->voter_set || received->group ||
         received->bounded_delay || received->beat) {
       receive_other(number, *received);
       continue;
@@ -154,7 +154,7 @@ void Worker::receive_incompatible(const sys::Address& from) {
 }
 
 void Worker::receive_other(std::uint8_t number, const wire::Codec::Received& received) {
-  if (received.word) receive_diagnostic(number, received.from, *received.word);
+  if (received.diagnostic) receive_diagnostic(number, received.from, *received.diagnostic);
   if (received.lock) locks_.receive(received.from, *received.lock);
   if (received.voter_set) locks_.receive(received.from, *received.voter_set);
   if (received.bounded_delay) locks_.receive(received.from, *received.bounded_delay);
@@ -443,7 +443,7 @@ void Worker::wake_timers() {
 void Worker::check_id() {
   std::array<std::byte, wire::kMaxBytes> buffer;
   for (std::uint8_t i = 0; i < links_.count(); ++i)
-    if (const std::size_t size = codec_.word_to_twin(buffer); size > 0 && links_.here(i))
+    if (const std::size_t size = codec_.notify_duplicate(buffer); size > 0 && links_.here(i))
       links_.broadcast(i, {buffer.data(), size});
   if (!codec_.id_taken() || duplicate_id_) return;
   duplicate_id_ = true;

@@ -12,7 +12,7 @@ namespace tempo::locks {
 BoundsMonitor::BoundsMonitor(const Rules& rules, std::uint32_t self, std::vector<std::string> names,
                              std::uint32_t view)
     : rules_(rules), self_(self), view_(view) {
-  CHECK(self < names.size() && names.size() <= wire::BeatBody::kMost);
+  CHECK(self < names.size() && names.size() <= wire::BeatBody::kMax);
   for (std::string& name : names) peers_.push_back({.name = std::move(name)});
   update_why();
 }

@@ -66,7 +66,7 @@ class BoundsMonitor {
   const std::string& why() const { return why_; }
 
   // Number of messages sent so far, to each member.
-  using Mark = std::array<std::uint32_t, wire::BeatBody::kMost>;
+  using Mark = std::array<std::uint32_t, wire::BeatBody::kMax>;
   Mark mark() const;
   // Whether every message counted in `mark` has arrived, and every message sent back has too.
   bool confirmed(const Mark& mark) const;

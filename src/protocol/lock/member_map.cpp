@@ -4,7 +4,7 @@ namespace tempo::locks {
 
 using lock::lease::View;
 
-static_assert(wire::LockVoters::kMost == lock::lease::kMaxVoters);
+static_assert(wire::LockVoters::kMax == lock::lease::kMaxVoters);
 
 wire::LockVoters first_voters(const std::vector<HostId>& hosts) {
   wire::LockVoters voters{.number = 1};

@@ -13,9 +13,8 @@ constexpr Nanos kWorthAStep = 1ms;       // smallest step of a node that was set
 constexpr int kIntervalsToHoldover = 5;  // without an echo
 constexpr std::uint32_t kSetOffsetSends = 10;
 constexpr Nanos kSetOffsetPause = 200ms;
-constexpr double kLeaderSigma =
-    0.1e-6;                         // seconds; standard error of network time at a former master
-constexpr double kLeaderSpan = 64;  // seconds; span of its measurements
+constexpr double kLeaderSigma = 0.1e-6;  // seconds; error of network time at a former master
+constexpr double kLeaderSpan = 64;       // seconds; span of its measurements
 constexpr double kFreshSuffices = 0.95;  // weight of the new reference that ends holdover
 constexpr double kMarginSigmas = 16;     // standard errors
 

@@ -7,8 +7,7 @@
 namespace tempo::node {
 namespace {
 
-constexpr std::uint32_t kBurstsToRecheck =
-    64;  // bursts between two comparisons of first and last exchange
+constexpr std::uint32_t kBurstsToRecheck = 64;  // bursts per comparison of first and last trip
 constexpr std::uint32_t kToCompare = 2;         // exchanges of a burst for that comparison
 constexpr Nanos kMaxAnswerWait = 250ms;         // for an echo before the next exchange of a burst
 constexpr Nanos kObjectionLasts = 4s;           // in probes, after the last impossible exchange

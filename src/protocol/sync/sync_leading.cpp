@@ -11,11 +11,10 @@ namespace {
 
 constexpr Nanos kYoungRound = 1s;
 constexpr double kRoundsToAverage = 16;  // until a young network's rate reaches the average
-constexpr double kUnseenSquare =
-    8;                           // half the square of the seconds that a member may miss a change
-constexpr Nanos kHandover = 5s;  // until all members know of a new master
-constexpr Nanos kBan = 1min;     // an outvoted master may not lead for this long
-constexpr Nanos kVoteInterval = 500ms;  // between two counts of the votes
+constexpr double kUnseenSquare = 8;      // s^2 / 2; s: seconds that a member may miss a change
+constexpr Nanos kHandover = 5s;          // until all members know of a new master
+constexpr Nanos kBan = 1min;             // an outvoted master may not lead for this long
+constexpr Nanos kVoteInterval = 500ms;   // between two counts of the votes
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// What tests of one section's body ask of a datagram's bytes.
+// Helpers for tests of the bytes of single sections.
 #pragma once
 
 #include <cstddef>
@@ -14,16 +14,16 @@ namespace tempo::wire {
 
 using Bytes = std::vector<std::byte>;
 
-inline constexpr std::size_t kFirst = kHeaderBytes + 2;  // of the first section's body
+inline constexpr std::size_t kFirst = kHeaderBytes + 2;  // offset of the body of the first section
 
-// All that follows the header.
+// The bytes after the header.
 inline std::string written(const Datagram& datagram) {
   std::string text;
   for (const std::byte byte : bytes_of(datagram)) text += static_cast<char>(byte);
   return text.substr(kHeaderBytes);
 }
 
-// Error::count: none.
+// The parser's error; Error::count: none.
 inline Error error_of(std::span<const std::byte> bytes) {
   const auto parsed = parse(bytes);
   return parsed ? Error::count : parsed.error();

@@ -1,8 +1,7 @@
-// Numbers and text as bytes, big endian: what every parser and writer of datagrams is made of.
+// Reader and Writer for big-endian numbers and bytes, used by all parsers and writers of datagrams.
 //
-// A Reader and a Writer know where they are and where their bytes end. Whoever parses asks `left`
-// before taking; taking or putting more than there is room for is a defect of ours and stops the
-// program, so that no byte outside the buffer is ever touched.
+// Both track their position in the buffer. A parser checks `left` before it takes bytes; taking or
+// putting beyond the end fails a CHECK, so no byte outside the buffer is accessed.
 #pragma once
 
 #include <algorithm>

@@ -9,9 +9,9 @@
 namespace tempo::wire {
 namespace {
 
-// A host that has been silent for so long may come back with an older life's number: it has lost
-// its memory and its clock.
-constexpr Nanos kMemoryOfLives = 60s;
+// A host that was silent for this long may return with a lower incarnation, because it has lost its
+// state file and its clock.
+constexpr Nanos kIncarnationMemory = 60s;
 
 SyncBody::Kind wire_kind(node::SyncMessage::Kind kind) {
   switch (kind) {
@@ -28,8 +28,7 @@ SyncBody::Kind wire_kind(node::SyncMessage::Kind kind) {
 }
 
 // The wire carries 9 - priority, and 255 for a node that never leads. A byte from 10 to 254 means
-// no priority of this revision: its sender is taken for one that never leads, so nobody names it
-// heir.
+// no priority in this revision; its sender counts as ineligible, so no master names it heir.
 constexpr std::uint8_t kIneligibleByte = 255;
 std::uint8_t reluctance_of(election::Priority priority) {
   if (priority == election::kIneligible) return kIneligibleByte;
@@ -41,18 +40,18 @@ election::Priority priority_of(std::uint8_t reluctance) {
   return election::Priority{static_cast<std::uint8_t>(kMax - reluctance)};
 }
 
-// Spans beyond this would overflow when added; nobody honest sends them.
+// Sums of larger spans could overflow; no correct daemon sends them.
 constexpr std::int64_t kMaxSpan = std::int64_t{1} << 61;
-bool sane(std::int64_t nanos) { return nanos > -kMaxSpan && nanos < kMaxSpan; }
+bool in_range(std::int64_t nanos) { return nanos > -kMaxSpan && nanos < kMaxSpan; }
 
 }  // namespace
 
-std::string_view name_of(DropReason refusal) {
+std::string_view name_of(DropReason reason) {
   constexpr std::array<std::string_view, static_cast<std::size_t>(DropReason::count)> kNames{
       "malformed", "other_cluster",     "not_sealed", "unknown_key",       "forged",
       "replayed",  "stale_incarnation", "own",        "duplicate_host_id", "too_many_hosts",
       "not_for_us"};
-  return kNames.at(static_cast<std::size_t>(refusal));
+  return kNames.at(static_cast<std::size_t>(reason));
 }
 
 Codec::Codec(Options options) : options_(std::move(options)) {
@@ -111,20 +110,20 @@ Result<Codec::Received, DropReason> Codec::examine(Instant now, std::uint8_t net
       datagram->election->subject == header->sender;
   if (header->sender == options_.self) {
     if (header->incarnation == options_.incarnation &&
-        (source == Source::anywhere || said_by_us(header->number, bytes)))
+        (source == Source::anywhere || sent_by_us(header->number, bytes)))
       return std::unexpected(DropReason::own);
-    // Of our own life before, by our parent; or somebody has recorded it.
+    // From our own earlier incarnation: a crash hint of our parent, or a replayed recording.
     if (hint || (sealed() && header->incarnation < options_.incarnation && !answers_us(*datagram)))
       return std::unexpected(DropReason::stale_incarnation);
-    twins_life_ = std::max(twins_life_, header->incarnation);
-    strangers_ = std::min(strangers_ + 1, kStrangersToBelieve);
+    duplicate_incarnation_ = std::max(duplicate_incarnation_, header->incarnation);
+    duplicates_seen_ = std::min(duplicates_seen_ + 1, kDuplicatesToReport);
     return std::unexpected(DropReason::duplicate_host_id);
   }
 
-  // From here on the sender is believed to be who it says.
+  // From here on the sender is trusted to be the host that it names.
   const Directory::Host* known = directory_.find(header->sender);
   const bool remembered =
-      known != nullptr && known->heard && now - known->last_heard < kMemoryOfLives;
+      known != nullptr && known->heard && now - known->last_heard < kIncarnationMemory;
   if (remembered && header->incarnation < known->incarnation)
     return std::unexpected(DropReason::stale_incarnation);
   auth::ReplayWindow window;
@@ -146,8 +145,8 @@ Result<Codec::Received, DropReason> Codec::examine(Instant now, std::uint8_t net
   if (!datagram->name.text().empty()) host->name = datagram->name;
   return Received{.from = host->node,
                   .message = message,
-                  .sent_by_parent = hint && header->number >= kParentsNumbers,
-                  .word = datagram->word,
+                  .sent_by_parent = hint && header->number >= kParentNumbers,
+                  .diagnostic = datagram->diagnostic,
                   .lock = datagram->lock,
                   .voter_set = datagram->voter_set,
                   .group = datagram->group,
@@ -155,7 +154,7 @@ Result<Codec::Received, DropReason> Codec::examine(Instant now, std::uint8_t net
                   .beat = datagram->beat};
 }
 
-// A seal is the same in every revision, so that nobody without the key can make us speak of one.
+// Every revision uses the same authenticator, so an attacker without the key cannot cause a report.
 void Codec::note_revision(std::span<const std::byte> bytes) {
   const std::optional<Header> stated = stated_header(bytes);
   if (stated && options_.keys.open(bytes, std::to_underlying(stated->key)))
@@ -165,7 +164,7 @@ void Codec::note_revision(std::span<const std::byte> bytes) {
 Result<node::Node::Message, DropReason> Codec::translate(const Datagram& datagram,
                                                          std::uint8_t network, Instant arrived) {
   node::Node::Message message{.network = network};
-  // A host that is only spoken of gets a number too, or the message is refused.
+  // A host that the message only mentions gets a number too; if that fails, the message is dropped.
   const auto number_of = [&](HostId host, NodeId& node) {
     if (host == kNoHost) {
       node = kNobody;
@@ -178,9 +177,9 @@ Result<node::Node::Message, DropReason> Codec::translate(const Datagram& datagra
   };
   if (datagram.election) {
     const ElectionBody& body = *datagram.election;
-    constexpr std::uint64_t kMost32 = 0xffffffff;
-    if (body.sequence > kMost32 || body.answers > kMost32 || body.round > kMost32 ||
-        !sane(body.age.count()))
+    constexpr std::uint64_t kMax32 = 0xffffffff;
+    if (body.sequence > kMax32 || body.answers > kMax32 || body.round > kMax32 ||
+        !in_range(body.age.count()))
       return refuse_malformed(Error::bad_value);
     election::Message inner{.kind = static_cast<election::Kind>(body.kind),
                             .not_set = body.not_set,
@@ -205,8 +204,8 @@ Result<node::Node::Message, DropReason> Codec::translate(const Datagram& datagra
     return message;
   }
   const SyncBody& body = *datagram.sync;
-  if (!sane(body.received_ns) || !sane(body.sent_ns) || !sane(body.offset_ns) ||
-      !sane(body.rate_ppt) || body.sigma_ns > std::uint64_t{kMaxSpan} ||
+  if (!in_range(body.received_ns) || !in_range(body.sent_ns) || !in_range(body.offset_ns) ||
+      !in_range(body.rate_ppt) || body.sigma_ns > std::uint64_t{kMaxSpan} ||
       body.bound_ns > std::uint64_t{kMaxSpan} || std::abs(body.rate_ppt) > 1'000'000'000'000)
     return refuse_malformed(Error::bad_value);
   node::SyncMessage inner{
@@ -241,15 +240,15 @@ Result<node::Node::Message, DropReason> Codec::translate(const Datagram& datagra
   return message;
 }
 
-// What everybody hears now and then has it: a host that follows a master for long says nothing of
-// elections, and who came later would know it by its id alone. The messages of an exchange are
-// equally long both ways, whatever the hosts are called.
-bool Codec::says_name(const Datagram& datagram) {
+// Bodies that every host broadcasts repeatedly carry its name. A long-time follower sends no
+// election messages, and hosts that started later would otherwise know only its id. Probes and
+// echoes carry no name, so that both directions of an exchange have the same length.
+bool Codec::carries_name(const Datagram& datagram) {
   return datagram.election || datagram.voter_set ||
          (datagram.group && datagram.group->kind == GroupBody::Kind::word);
 }
 
-// An Ack of words of our present life, which no life before can have heard.
+// An Ack for our present incarnation, which no earlier incarnation can have sent.
 bool Codec::answers_us(const Datagram& datagram) const {
   return datagram.election &&
          datagram.election->kind == static_cast<std::uint8_t>(election::Kind::ack) &&
@@ -257,12 +256,12 @@ bool Codec::answers_us(const Datagram& datagram) const {
          datagram.election->subject_incarnation == options_.incarnation;
 }
 
-// What we have sent lately, and what we sent so long ago that we do not remember: somebody may have
-// recorded it and send it again from elsewhere.
-bool Codec::said_by_us(std::uint64_t number, std::span<const std::byte> bytes) const {
+// Whether we sent this datagram, or may have sent it too long ago to remember. An attacker may
+// replay a recording of it from elsewhere.
+bool Codec::sent_by_us(std::uint64_t number, std::span<const std::byte> bytes) const {
   if (number > number_) return false;
   if (number + kRemembered <= number_) return true;
-  return said_[number % kRemembered] == fnv1a(bytes);
+  return sent_hashes_[number % kRemembered] == fnv1a(bytes);
 }
 
 ClusterId Codec::cluster(KeyId key) const {
@@ -275,9 +274,9 @@ std::size_t Codec::write(Datagram& datagram, std::span<std::byte, kMaxBytes> out
   datagram.header.sender = options_.self;
   datagram.header.incarnation = options_.incarnation;
   datagram.header.revision = options_.revision;
-  if (says_name(datagram)) datagram.name = options_.name;
+  if (carries_name(datagram)) datagram.name = options_.name;
   const std::size_t size = options_.keys.seal(out, wire::write(datagram, out));
-  said_[datagram.header.number % kRemembered] = fnv1a(out.first(size));
+  sent_hashes_[datagram.header.number % kRemembered] = fnv1a(out.first(size));
   return size;
 }
 
@@ -318,13 +317,13 @@ std::size_t Codec::encode(const node::Node::Message& message, std::span<std::byt
   return write(datagram, out);
 }
 
-std::size_t Codec::word_to_twin(std::span<std::byte, kMaxBytes> out) {
+std::size_t Codec::notify_duplicate(std::span<std::byte, kMaxBytes> out) {
   if (!id_taken()) return 0;
   Datagram datagram;
   datagram.header.number = ++number_;
   datagram.election = ElectionBody{.kind = static_cast<std::uint8_t>(election::Kind::ack),
                                    .subject = options_.self,
-                                   .subject_incarnation = twins_life_};
+                                   .subject_incarnation = duplicate_incarnation_};
   return write(datagram, out);
 }
 
@@ -337,8 +336,8 @@ std::size_t Codec::encode_only(std::optional<Body> Datagram::* place, const Body
   return write(datagram, out);
 }
 
-std::size_t Codec::encode(const DiagnosticBody& word, std::span<std::byte, kMaxBytes> out) {
-  return encode_only(&Datagram::word, word, out);
+std::size_t Codec::encode(const DiagnosticBody& diagnostic, std::span<std::byte, kMaxBytes> out) {
+  return encode_only(&Datagram::diagnostic, diagnostic, out);
 }
 std::size_t Codec::encode(const LockBody& lock, std::span<std::byte, kMaxBytes> out) {
   return encode_only(&Datagram::lock, lock, out);
@@ -363,7 +362,7 @@ NodeId Codec::number_of(HostId host) {
 
 std::size_t Codec::crash_hint(std::span<std::byte, kMaxBytes> out) {
   Datagram datagram;
-  datagram.header.number = kParentsNumbers + ++number_;
+  datagram.header.number = kParentNumbers + ++number_;
   datagram.election = ElectionBody{.kind = static_cast<std::uint8_t>(election::Kind::masterdown),
                                    .subject = options_.self,
                                    .subject_incarnation = options_.incarnation};

@@ -1,11 +1,11 @@
-// Between bytes and messages: what comes in is opened, checked and translated, what goes out is
-// translated, numbered and sealed.
+// Codec between datagrams and messages: decodes, authenticates and de-duplicates incoming
+// datagrams; encodes, numbers and seals outgoing ones.
 //
-// Nothing that arrives is believed before its seal is (when there is a key), and nothing changes
-// before all of it is understood. Each datagram ends in a message for the node or in one of the
-// named reasons why not, and is counted there.
+// With a key, the codec checks the authenticator before it uses any other byte, and it changes no
+// state before it has parsed the whole datagram. Each datagram results in a message or in a
+// DropReason, and is counted there.
 //
-// Hosts on the wire, node numbers inside: the Directory is kept here.
+// Datagrams name hosts by HostId, messages by NodeId; the codec owns the Directory that maps them.
 #pragma once
 
 #include <array>
@@ -25,22 +25,22 @@
 
 namespace tempo::wire {
 
-// Why a datagram was not for the node.
+// Reason why the codec dropped a datagram.
 enum class DropReason : std::uint8_t {
-  malformed,  // see the counters by Error
+  malformed,  // the counters by Error have the details
   other_cluster,
   not_sealed,
   unknown_key,
   forged,
-  replayed,           // this number of this life was seen, or is too old to tell
-  stale_incarnation,  // of a life that is over
-  own,                // our own broadcast came back
-  duplicate_host_id,  // another machine has our id
-  too_many_hosts,
-  not_for_us,  // another lock or group
+  replayed,           // number seen before in this incarnation, or too old to tell
+  stale_incarnation,  // of an earlier incarnation of the sender
+  own,                // our own broadcast, received by ourselves
+  duplicate_host_id,  // another machine uses our host id
+  too_many_hosts,     // the directory is full
+  not_for_us,         // of another instance
   count
 };
-std::string_view name_of(DropReason refusal);
+std::string_view name_of(DropReason reason);
 
 class Codec {
  public:
@@ -48,9 +48,9 @@ class Codec {
     HostId self = kNoHost;
     Incarnation incarnation{};
     Name name;
-    std::string cluster;  // its name
+    std::string cluster;  // name of the cluster
     auth::Keyring keys;
-    std::uint8_t revision = kRevision;  // another one: to try how revisions get on
+    std::uint8_t revision = kRevision;  // tests set another one to try how revisions interoperate
   };
 
   explicit Codec(Options options);
@@ -58,9 +58,9 @@ class Codec {
   struct Received {
     NodeId from = kNobody;
     node::Node::Message message;
-    bool sent_by_parent = false;  // a crash hint: it did not come from the host's own socket
-    // With one of these there is no message: it is not for the node.
-    std::optional<DiagnosticBody> word{};
+    bool sent_by_parent = false;  // a crash hint of tempod's parent, not from the host's own socket
+    // If one of these is set, `message` is not: the datagram is for another part of the daemon.
+    std::optional<DiagnosticBody> diagnostic{};
     std::optional<LockBody> lock{};
     std::optional<VoterSetBody> voter_set{};
     std::optional<GroupBody> group{};
@@ -70,71 +70,71 @@ class Codec {
 
   enum class Source : std::uint8_t { anywhere, elsewhere };
 
-  // What this datagram, which came in over `network` at `arrived`, says. From `elsewhere`:
-  // certainly not from an address of ours, so that a twin is known even if its life has the number
-  // of ours.
+  // Decodes a datagram that arrived over `network` at `arrived`. Source::elsewhere means certainly
+  // not from an address of this host; a duplicate of our host id is then detected even if its
+  // incarnation equals ours.
   Result<Received, DropReason> decode(Instant now, std::uint8_t network, Instant arrived,
                                       std::span<const std::byte> bytes,
                                       Source source = Source::anywhere);
 
-  // The datagram for a message; the number of its bytes.
+  // Writes the datagram of a message to `out` and returns its size in bytes.
   std::size_t encode(const node::Node::Message& message, std::span<std::byte, kMaxBytes> out);
 
-  std::size_t encode(const DiagnosticBody& word, std::span<std::byte, kMaxBytes> out);
+  std::size_t encode(const DiagnosticBody& diagnostic, std::span<std::byte, kMaxBytes> out);
   std::size_t encode(const LockBody& lock, std::span<std::byte, kMaxBytes> out);
   std::size_t encode(const VoterSetBody& voter_set, std::span<std::byte, kMaxBytes> out);
   std::size_t encode(const GroupBody& group, std::span<std::byte, kMaxBytes> out);
   std::size_t encode(const MutexBody& bounded_delay, std::span<std::byte, kMaxBytes> out);
   std::size_t encode(const BeatBody& beat, std::span<std::byte, kMaxBytes> out);
 
-  // The datagram that says, for this host's life that has just ended, that it was master no more.
-  // For the parent of a process that died.
+  // Writes a Masterdown for this incarnation, which has ended. For the parent of a worker that
+  // died.
   std::size_t crash_hint(std::span<std::byte, kMaxBytes> out);
 
-  // For everybody, now and then while a twin is about: nothing, or a datagram that lets the twin
-  // know of us, who may not have heard what we broadcast before it ran. With a key our words may
-  // look to it like its own of an earlier life, which anybody may have recorded; that we name its
-  // present life shows that we are not that.
-  std::size_t word_to_twin(std::span<std::byte, kMaxBytes> out);
+  // Writes a broadcast that makes us known to another machine with our host id; 0: there is none.
+  // The other machine may have started after our last broadcast. With a key it could take our
+  // datagrams for recordings of its own earlier incarnation; this one names its present
+  // incarnation, which no recording can.
+  std::size_t notify_duplicate(std::span<std::byte, kMaxBytes> out);
 
   void set_keys(auth::Keyring keys) { options_.keys = std::move(keys); }
 
   const Directory& directory() const { return directory_; }
-  // Of a host that is spoken of; kNobody if there are too many.
+  // Node number of a host, assigned if it is new; kNobody: too many hosts.
   NodeId number_of(HostId host);
   NodeId self() const { return self_; }
   bool sealed() const { return !options_.keys.empty(); }
-  // Another machine has been heard with our id, not only once.
-  bool id_taken() const { return strangers_ >= kStrangersToBelieve; }
+  // Several datagrams have shown that another machine uses our host id.
+  bool id_taken() const { return duplicates_seen_ >= kDuplicatesToReport; }
 
-  // Of the datagram last opened, if all that was wrong with it is that its sender is too old or too
-  // new for us; with a key only if it has ours.
+  // Revision of the last datagram decoded, if it was dropped only because of its revision; nullopt:
+  // otherwise. With a key, only datagrams sealed with our key count.
   std::optional<std::uint8_t> incompatible_revision() const { return incompatible_revision_; }
 
   std::uint64_t accepted() const { return accepted_; }
   std::uint64_t sent() const { return number_; }
-  std::uint64_t refused(DropReason refusal) const {
-    return refused_[static_cast<std::size_t>(refusal)];
+  std::uint64_t refused(DropReason reason) const {
+    return refused_[static_cast<std::size_t>(reason)];
   }
   std::uint64_t malformed(Error error) const { return malformed_[static_cast<std::size_t>(error)]; }
 
  private:
-  static constexpr int kStrangersToBelieve = 3;
+  static constexpr int kDuplicatesToReport = 3;
   static constexpr std::size_t kRemembered = 1024;
-  static constexpr std::uint64_t kParentsNumbers = std::uint64_t{1} << 62;
+  static constexpr std::uint64_t kParentNumbers = std::uint64_t{1} << 62;
 
   Result<Received, DropReason> examine(Instant now, std::uint8_t network, Instant arrived,
                                        std::span<const std::byte> bytes, Source source);
   Result<node::Node::Message, DropReason> translate(const Datagram& datagram, std::uint8_t network,
                                                     Instant arrived);
-  // A datagram with this body and no other.
+  // Writes a datagram with this body only.
   template <class Body>
   std::size_t encode_only(std::optional<Body> Datagram::* place, const Body& body,
                           std::span<std::byte, kMaxBytes> out);
   std::size_t write(Datagram& datagram, std::span<std::byte, kMaxBytes> out);
-  static bool says_name(const Datagram& datagram);
+  static bool carries_name(const Datagram& datagram);
   bool answers_us(const Datagram& datagram) const;
-  bool said_by_us(std::uint64_t number, std::span<const std::byte> bytes) const;
+  bool sent_by_us(std::uint64_t number, std::span<const std::byte> bytes) const;
   std::unexpected<DropReason> refuse_malformed(Error error);
   void note_revision(std::span<const std::byte> bytes);
   ClusterId cluster(KeyId key) const;
@@ -142,10 +142,10 @@ class Codec {
   Options options_;
   Directory directory_;
   NodeId self_;
-  std::uint64_t number_ = 0;
-  std::array<std::uint64_t, kRemembered> said_{};  // hashes of the newest, by number
-  int strangers_ = 0;
-  Incarnation twins_life_{};  // the latest heard with our id
+  std::uint64_t number_ = 0;                              // of the last datagram sent
+  std::array<std::uint64_t, kRemembered> sent_hashes_{};  // of the last datagrams, by number
+  int duplicates_seen_ = 0;              // datagrams of another machine with our host id
+  Incarnation duplicate_incarnation_{};  // latest incarnation of that machine
   std::optional<std::uint8_t> incompatible_revision_;
   std::uint64_t accepted_ = 0;
   std::array<std::uint64_t, static_cast<std::size_t>(DropReason::count)> refused_{};

@@ -20,22 +20,22 @@ auth::Key key_of(int seed) {
 
 struct HostOptions {
   std::uint64_t id = 1;
-  std::uint32_t life = 10;
+  std::uint32_t incarnation = 10;
   std::vector<auth::Key> keys{key_of(1)};
   std::string cluster = "lab";
   int revision = kRevision;
 };
 
-Codec room(const HostOptions& options) {
+Codec codec_of(const HostOptions& options) {
   return Codec({.self = HostId{options.id << 50},
-                .incarnation = Incarnation{options.life},
+                .incarnation = Incarnation{options.incarnation},
                 .name = Name("host" + std::to_string(options.id)),
                 .cluster = options.cluster,
                 .keys = options.keys.empty() ? auth::Keyring() : auth::Keyring(options.keys),
                 .revision = static_cast<std::uint8_t>(options.revision)});
 }
 
-std::vector<std::byte> closed(Codec& sender, const node::Node::Message& message) {
+std::vector<std::byte> encoded(Codec& sender, const node::Node::Message& message) {
   std::array<std::byte, kMaxBytes> buffer;
   const std::size_t size = sender.encode(message, buffer);
   return {buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(size)};
@@ -53,14 +53,14 @@ node::Node::Message loop_of(Codec& sender, std::uint32_t round = 3) {
   return message;
 }
 
-DropReason refusal_of(const Result<Codec::Received, DropReason>& received) {
+DropReason drop_reason(const Result<Codec::Received, DropReason>& received) {
   return received ? DropReason::count : received.error();
 }
 
-TEST(Codec, AnElectionMessageArrivesAsItWasSent) {
-  Codec sender = room({.id = 2});
-  Codec receiver = room({.id = 1});
-  const auto bytes = closed(sender, loop_of(sender));
+TEST(Codec, DecodesAnElectionMessageAsEncoded) {
+  Codec sender = codec_of({.id = 2});
+  Codec receiver = codec_of({.id = 1});
+  const auto bytes = encoded(sender, loop_of(sender));
   const auto received = receiver.decode(kNow, 3, kNow, bytes);
   ASSERT_TRUE(received) << name_of(received.error());
   const node::Node::Message& message = received->message;
@@ -78,13 +78,13 @@ TEST(Codec, AnElectionMessageArrivesAsItWasSent) {
   EXPECT_EQ(receiver.accepted(), 1U);
 }
 
-// A network is brought forward machine by machine: neighbours talk, both ways.
-TEST(Codec, NeighbouringRevisionsTalkAndOthersDoNot) {
+// Machines are upgraded one by one: neighbouring revisions understand each other, both ways.
+TEST(Codec, OnlyNeighbouringRevisionsInteroperate) {
   for (const int step : {-1, 0, 1, 2, 3}) {
-    Codec ours = room({.id = 1});
-    Codec theirs = room({.id = 2, .revision = kRevision + step});
-    const auto there = theirs.decode(kNow, 0, kNow, closed(ours, loop_of(ours)));
-    const auto back = ours.decode(kNow, 0, kNow, closed(theirs, loop_of(theirs, 4)));
+    Codec ours = codec_of({.id = 1});
+    Codec theirs = codec_of({.id = 2, .revision = kRevision + step});
+    const auto there = theirs.decode(kNow, 0, kNow, encoded(ours, loop_of(ours)));
+    const auto back = ours.decode(kNow, 0, kNow, encoded(theirs, loop_of(theirs, 4)));
     if (step < 2) {
       ASSERT_TRUE(there && back) << step;
       EXPECT_EQ(theirs.directory().find(there->from)->name.text(), "host1");
@@ -92,36 +92,36 @@ TEST(Codec, NeighbouringRevisionsTalkAndOthersDoNot) {
       EXPECT_EQ(ours.incompatible_revision(), std::nullopt);
       continue;
     }
-    EXPECT_EQ(refusal_of(there), DropReason::malformed) << step;
-    EXPECT_EQ(refusal_of(back), DropReason::malformed) << step;
+    EXPECT_EQ(drop_reason(there), DropReason::malformed) << step;
+    EXPECT_EQ(drop_reason(back), DropReason::malformed) << step;
     EXPECT_EQ(ours.malformed(Error::wrong_revision), 1U);
     EXPECT_EQ(ours.incompatible_revision(), kRevision + step);
     EXPECT_EQ(theirs.incompatible_revision(), kRevision);
-    // It is said of the last one alone.
+    // It concerns the last datagram only.
     EXPECT_FALSE(ours.decode(kNow, 0, kNow, {}));
     EXPECT_EQ(ours.incompatible_revision(), std::nullopt);
   }
 }
 
-// Who has not our key cannot make us speak of it.
-TEST(Codec, KnowsNoForeignerBehindAnotherSeal) {
-  Codec ours = room({.id = 1});
+// A host without our key cannot cause a report of its revision.
+TEST(Codec, ReportsNoRevisionWithoutAValidSeal) {
+  Codec ours = codec_of({.id = 1});
   for (const std::vector<auth::Key>& keys : {std::vector<auth::Key>{}, {key_of(9)}}) {
-    Codec theirs = room({.id = 2, .keys = keys, .revision = kRevision + 2});
-    EXPECT_FALSE(ours.decode(kNow, 0, kNow, closed(theirs, loop_of(theirs))));
+    Codec theirs = codec_of({.id = 2, .keys = keys, .revision = kRevision + 2});
+    EXPECT_FALSE(ours.decode(kNow, 0, kNow, encoded(theirs, loop_of(theirs))));
     EXPECT_EQ(ours.incompatible_revision(), std::nullopt);
   }
-  Codec theirs = room({.id = 2, .revision = kRevision + 2});
-  auto forged = closed(theirs, loop_of(theirs));
+  Codec theirs = codec_of({.id = 2, .revision = kRevision + 2});
+  auto forged = encoded(theirs, loop_of(theirs));
   forged.back() ^= std::byte{1};
   EXPECT_FALSE(ours.decode(kNow, 0, kNow, forged));
   EXPECT_EQ(ours.incompatible_revision(), std::nullopt);
   EXPECT_EQ(ours.malformed(Error::wrong_revision), 3U);
 }
 
-TEST(Codec, AnEchoArrivesAsItWasSent) {
-  Codec sender = room({.id = 2});
-  Codec receiver = room({.id = 1});
+TEST(Codec, DecodesAnEchoAsEncoded) {
+  Codec sender = codec_of({.id = 2});
+  Codec receiver = codec_of({.id = 1});
   node::Node::Message message;
   message.body = {node::SyncMessage{.kind = node::SyncMessage::Kind::echo,
                                     .will_follow = true,
@@ -134,7 +134,7 @@ TEST(Codec, AnEchoArrivesAsItWasSent) {
                                     .rate_ppt = -50'000'000,
                                     .sigma = Nanos{40},
                                     .bound = Nanos{1500}}};
-  const auto received = receiver.decode(kNow, 0, kNow - 3us, closed(sender, message));
+  const auto received = receiver.decode(kNow, 0, kNow - 3us, encoded(sender, message));
   ASSERT_TRUE(received);
   const node::SyncMessage& heard = *received->message.sync();
   EXPECT_EQ(heard.kind, node::SyncMessage::Kind::echo);
@@ -151,143 +151,143 @@ TEST(Codec, AnEchoArrivesAsItWasSent) {
   EXPECT_EQ(heard.arrived, kNow - 3us);
 }
 
-TEST(Codec, ADatagramIsBelievedOnce) {
-  Codec sender = room({.id = 2});
-  Codec receiver = room({.id = 1});
-  const auto first = closed(sender, loop_of(sender));
-  const auto second = closed(sender, loop_of(sender));
+TEST(Codec, AcceptsADatagramOnce) {
+  Codec sender = codec_of({.id = 2});
+  Codec receiver = codec_of({.id = 1});
+  const auto first = encoded(sender, loop_of(sender));
+  const auto second = encoded(sender, loop_of(sender));
   EXPECT_TRUE(receiver.decode(kNow, 0, kNow, second));
-  EXPECT_TRUE(receiver.decode(kNow, 0, kNow, first));  // overtaken, not seen before
-  EXPECT_EQ(refusal_of(receiver.decode(kNow, 0, kNow, first)), DropReason::replayed);
-  EXPECT_EQ(refusal_of(receiver.decode(kNow, 0, kNow, second)), DropReason::replayed);
+  EXPECT_TRUE(receiver.decode(kNow, 0, kNow, first));  // overtaken, but not seen before
+  EXPECT_EQ(drop_reason(receiver.decode(kNow, 0, kNow, first)), DropReason::replayed);
+  EXPECT_EQ(drop_reason(receiver.decode(kNow, 0, kNow, second)), DropReason::replayed);
   EXPECT_EQ(receiver.refused(DropReason::replayed), 2U);
 }
 
-TEST(Codec, AnEarlierLifeIsOverForAMinute) {
-  Codec before = room({.id = 2, .life = 10});
-  Codec after = room({.id = 2, .life = 11});
-  Codec receiver = room({.id = 1});
-  const auto old = closed(before, loop_of(before));
-  EXPECT_TRUE(receiver.decode(kNow, 0, kNow, closed(after, loop_of(after))));
-  EXPECT_EQ(refusal_of(receiver.decode(kNow, 0, kNow, old)), DropReason::stale_incarnation);
-  EXPECT_EQ(refusal_of(receiver.decode(kNow + 59s, 0, kNow, old)), DropReason::stale_incarnation);
+TEST(Codec, DropsAnEarlierIncarnationForAMinute) {
+  Codec before = codec_of({.id = 2, .incarnation = 10});
+  Codec after = codec_of({.id = 2, .incarnation = 11});
+  Codec receiver = codec_of({.id = 1});
+  const auto old = encoded(before, loop_of(before));
+  EXPECT_TRUE(receiver.decode(kNow, 0, kNow, encoded(after, loop_of(after))));
+  EXPECT_EQ(drop_reason(receiver.decode(kNow, 0, kNow, old)), DropReason::stale_incarnation);
+  EXPECT_EQ(drop_reason(receiver.decode(kNow + 59s, 0, kNow, old)), DropReason::stale_incarnation);
   EXPECT_TRUE(receiver.decode(kNow + 61s, 0, kNow, old));
 }
 
-TEST(Codec, ANewLifeCountsAnew) {
-  Codec before = room({.id = 2, .life = 10});
-  Codec after = room({.id = 2, .life = 11});
-  Codec receiver = room({.id = 1});
-  EXPECT_TRUE(receiver.decode(kNow, 0, kNow, closed(before, loop_of(before))));
-  EXPECT_TRUE(receiver.decode(kNow, 0, kNow, closed(after, loop_of(after))));
+TEST(Codec, NumbersStartAgainInANewIncarnation) {
+  Codec before = codec_of({.id = 2, .incarnation = 10});
+  Codec after = codec_of({.id = 2, .incarnation = 11});
+  Codec receiver = codec_of({.id = 1});
+  EXPECT_TRUE(receiver.decode(kNow, 0, kNow, encoded(before, loop_of(before))));
+  EXPECT_TRUE(receiver.decode(kNow, 0, kNow, encoded(after, loop_of(after))));
 }
 
-TEST(Codec, OwnBroadcastsComeBackAndAreKnown) {
-  Codec self = room({.id = 1});
-  EXPECT_EQ(refusal_of(self.decode(kNow, 0, kNow, closed(self, loop_of(self)))), DropReason::own);
+TEST(Codec, RecognizesOwnBroadcasts) {
+  Codec self = codec_of({.id = 1});
+  EXPECT_EQ(drop_reason(self.decode(kNow, 0, kNow, encoded(self, loop_of(self)))), DropReason::own);
   EXPECT_FALSE(self.id_taken());
 }
 
-TEST(Codec, AnotherMachineWithOurIdIsBelievedTheThirdTime) {
-  Codec self = room({.id = 1, .life = 10});
-  Codec twin = room({.id = 1, .life = 900});
+TEST(Codec, ReportsADuplicateHostIdTheThirdTime) {
+  Codec self = codec_of({.id = 1, .incarnation = 10});
+  Codec duplicate = codec_of({.id = 1, .incarnation = 900});
   for (int i = 0; i < 3; ++i) {
     EXPECT_FALSE(self.id_taken());
-    EXPECT_EQ(refusal_of(self.decode(kNow, 0, kNow, closed(twin, loop_of(twin)))),
+    EXPECT_EQ(drop_reason(self.decode(kNow, 0, kNow, encoded(duplicate, loop_of(duplicate)))),
               DropReason::duplicate_host_id);
   }
   EXPECT_TRUE(self.id_taken());
 }
 
-// Both were started in the same second, or from one image.
-TEST(Codec, ATwinIsKnownByItsAddressToo) {
-  Codec self = room({.id = 1, .life = 10});
-  Codec twin = room({.id = 1, .life = 10});
+// Both machines were started in the same second, or from one image: their incarnations are equal.
+TEST(Codec, RecognizesADuplicateByItsAddressToo) {
+  Codec self = codec_of({.id = 1, .incarnation = 10});
+  Codec duplicate = codec_of({.id = 1, .incarnation = 10});
   for (int i = 0; i < 3; ++i)
-    EXPECT_EQ(refusal_of(self.decode(kNow, 0, kNow, closed(twin, loop_of(twin)),
-                                     Codec::Source::elsewhere)),
+    EXPECT_EQ(drop_reason(self.decode(kNow, 0, kNow, encoded(duplicate, loop_of(duplicate)),
+                                      Codec::Source::elsewhere)),
               DropReason::duplicate_host_id);
   EXPECT_TRUE(self.id_taken());
 }
 
-// The second did not run yet when the first broadcast something.
-TEST(Codec, ATwinOfTheSameSecondIsToldOfUs) {
-  Codec first = room({.id = 1, .life = 10});
-  Codec second = room({.id = 1, .life = 10});
+// The second machine was not running yet when the first one broadcast.
+TEST(Codec, NotifiesADuplicateOfTheSameIncarnation) {
+  Codec first = codec_of({.id = 1, .incarnation = 10});
+  Codec second = codec_of({.id = 1, .incarnation = 10});
   for (int i = 0; i < 3; ++i)
-    first.decode(kNow, 0, kNow, closed(second, loop_of(second)), Codec::Source::elsewhere);
+    first.decode(kNow, 0, kNow, encoded(second, loop_of(second)), Codec::Source::elsewhere);
   ASSERT_TRUE(first.id_taken());
   std::array<std::byte, kMaxBytes> buffer;
   for (int i = 0; i < 3; ++i) {
     EXPECT_FALSE(second.id_taken());
-    const std::size_t size = first.word_to_twin(buffer);
+    const std::size_t size = first.notify_duplicate(buffer);
     EXPECT_EQ(
-        refusal_of(second.decode(kNow, 0, kNow, {buffer.data(), size}, Codec::Source::elsewhere)),
+        drop_reason(second.decode(kNow, 0, kNow, {buffer.data(), size}, Codec::Source::elsewhere)),
         DropReason::duplicate_host_id);
   }
   EXPECT_TRUE(second.id_taken());
 }
 
-// Somebody who has recorded what we say cannot make us believe in a twin.
-TEST(Codec, OurOwnWordsFromElsewhereAreNoTwin) {
-  Codec self = room({.id = 1, .life = 11});
-  std::vector<std::vector<std::byte>> said;
-  for (int i = 0; i < 1100; ++i) said.push_back(closed(self, loop_of(self)));
-  for (const auto& bytes : said)
-    EXPECT_EQ(refusal_of(self.decode(kNow, 0, kNow, bytes, Codec::Source::elsewhere)),
+// An attacker who replays our datagrams cannot simulate a duplicate.
+TEST(Codec, ReplayedOwnDatagramsAreNoDuplicate) {
+  Codec self = codec_of({.id = 1, .incarnation = 11});
+  std::vector<std::vector<std::byte>> sent;
+  for (int i = 0; i < 1100; ++i) sent.push_back(encoded(self, loop_of(self)));
+  for (const auto& bytes : sent)
+    EXPECT_EQ(drop_reason(self.decode(kNow, 0, kNow, bytes, Codec::Source::elsewhere)),
               DropReason::own);
-  Codec before = room({.id = 1, .life = 10});
+  Codec before = codec_of({.id = 1, .incarnation = 10});
   for (int i = 0; i < 5; ++i)
-    EXPECT_EQ(refusal_of(self.decode(kNow, 0, kNow, closed(before, loop_of(before)),
-                                     Codec::Source::elsewhere)),
+    EXPECT_EQ(drop_reason(self.decode(kNow, 0, kNow, encoded(before, loop_of(before)),
+                                      Codec::Source::elsewhere)),
               DropReason::stale_incarnation);
   EXPECT_FALSE(self.id_taken());
 }
 
-// With a key the later of two twins cannot tell the earlier one's words from its own, recorded; but
-// the earlier one has heard it, and says so.
-TEST(Codec, TheEarlierTwinMakesItselfKnownToTheLater) {
-  Codec early = room({.id = 1, .life = 10});
-  Codec late = room({.id = 1, .life = 900});
+// With a key, the later of two duplicates cannot distinguish the earlier one's datagrams from
+// replays of its own. But the earlier one has received the later one's datagrams and notifies it.
+TEST(Codec, TheEarlierDuplicateNotifiesTheLater) {
+  Codec early = codec_of({.id = 1, .incarnation = 10});
+  Codec late = codec_of({.id = 1, .incarnation = 900});
   std::array<std::byte, kMaxBytes> buffer;
-  EXPECT_EQ(early.word_to_twin(buffer), 0U) << "there is none yet";
-  for (int i = 0; i < 3; ++i) early.decode(kNow, 0, kNow, closed(late, loop_of(late)));
+  EXPECT_EQ(early.notify_duplicate(buffer), 0U) << "no duplicate yet";
+  for (int i = 0; i < 3; ++i) early.decode(kNow, 0, kNow, encoded(late, loop_of(late)));
   ASSERT_TRUE(early.id_taken());
   for (int i = 0; i < 3; ++i) {
     EXPECT_FALSE(late.id_taken());
-    const std::size_t size = early.word_to_twin(buffer);
-    EXPECT_EQ(refusal_of(late.decode(kNow, 0, kNow, {buffer.data(), size})),
+    const std::size_t size = early.notify_duplicate(buffer);
+    EXPECT_EQ(drop_reason(late.decode(kNow, 0, kNow, {buffer.data(), size})),
               DropReason::duplicate_host_id);
   }
   EXPECT_TRUE(late.id_taken());
-  // Recorded, it says nothing to a later life.
-  Codec next = room({.id = 1, .life = 901});
+  // A recording of it means nothing to a later incarnation.
+  Codec next = codec_of({.id = 1, .incarnation = 901});
   for (int i = 0; i < 5; ++i) {
-    const std::size_t size = early.word_to_twin(buffer);
-    EXPECT_EQ(refusal_of(next.decode(kNow, 0, kNow, {buffer.data(), size})),
+    const std::size_t size = early.notify_duplicate(buffer);
+    EXPECT_EQ(drop_reason(next.decode(kNow, 0, kNow, {buffer.data(), size})),
               DropReason::stale_incarnation);
   }
   EXPECT_FALSE(next.id_taken());
 }
 
-TEST(Codec, OurParentsHintOfOurLifeBeforeIsNoTwin) {
-  Codec before = room({.id = 1, .life = 10});
-  Codec self = room({.id = 1, .life = 11});
+TEST(Codec, ACrashHintOfAnEarlierIncarnationIsNoDuplicate) {
+  Codec before = codec_of({.id = 1, .incarnation = 10});
+  Codec self = codec_of({.id = 1, .incarnation = 11});
   std::array<std::byte, kMaxBytes> buffer;
   for (int i = 0; i < 5; ++i) {
     const std::size_t size = before.crash_hint(buffer);
-    EXPECT_EQ(refusal_of(self.decode(kNow, 0, kNow, {buffer.data(), size})),
+    EXPECT_EQ(drop_reason(self.decode(kNow, 0, kNow, {buffer.data(), size})),
               DropReason::stale_incarnation);
   }
   EXPECT_FALSE(self.id_taken());
 }
 
-TEST(Codec, ACrashHintNamesTheLifeThatEnded) {
-  Codec dead = room({.id = 2, .life = 10});
-  Codec receiver = room({.id = 1});
-  EXPECT_TRUE(receiver.decode(kNow, 0, kNow, closed(dead, loop_of(dead))));
-  // The parent has counted nothing of what its worker sent.
-  Codec parents = room({.id = 2, .life = 10});
+TEST(Codec, ACrashHintNamesTheIncarnationThatEnded) {
+  Codec dead = codec_of({.id = 2, .incarnation = 10});
+  Codec receiver = codec_of({.id = 1});
+  EXPECT_TRUE(receiver.decode(kNow, 0, kNow, encoded(dead, loop_of(dead))));
+  // The parent does not know the last number that its worker used.
+  Codec parents = codec_of({.id = 2, .incarnation = 10});
   std::array<std::byte, kMaxBytes> buffer;
   const std::size_t size = parents.crash_hint(buffer);
   const auto received = receiver.decode(kNow, 0, kNow, {buffer.data(), size});
@@ -300,33 +300,33 @@ TEST(Codec, ACrashHintNamesTheLifeThatEnded) {
   EXPECT_FALSE(receiver.decode(kNow, 0, kNow, {buffer.data(), size}));
 }
 
-TEST(Codec, WordsAreForTheDaemon) {
-  Codec sender = room({.id = 2});
-  Codec receiver = room({.id = 1});
-  const DiagnosticBody word{.kind = DiagnosticBody::Kind::answer,
-                            .level = 2,
-                            .parts = 1,
-                            .question = 9,
-                            .text = Text<DiagnosticBody::kMaxText>("fire")};
+TEST(Codec, DecodesADiagnosticAsEncoded) {
+  Codec sender = codec_of({.id = 2});
+  Codec receiver = codec_of({.id = 1});
+  const DiagnosticBody diagnostic{.kind = DiagnosticBody::Kind::answer,
+                                  .level = 2,
+                                  .parts = 1,
+                                  .question = 9,
+                                  .text = Text<DiagnosticBody::kMaxText>("fire")};
   std::array<std::byte, kMaxBytes> buffer;
-  const std::size_t size = sender.encode(word, buffer);
+  const std::size_t size = sender.encode(diagnostic, buffer);
   const auto received = receiver.decode(kNow, 0, kNow, {buffer.data(), size});
   ASSERT_TRUE(received) << name_of(received.error());
-  ASSERT_TRUE(received->word);
-  EXPECT_EQ(*received->word, word);
-  EXPECT_EQ(refusal_of(receiver.decode(kNow, 0, kNow, {buffer.data(), size})),
+  ASSERT_TRUE(received->diagnostic);
+  EXPECT_EQ(*received->diagnostic, diagnostic);
+  EXPECT_EQ(drop_reason(receiver.decode(kNow, 0, kNow, {buffer.data(), size})),
             DropReason::replayed);
-  const auto other = receiver.decode(kNow, 0, kNow, closed(sender, loop_of(sender)));
+  const auto other = receiver.decode(kNow, 0, kNow, encoded(sender, loop_of(sender)));
   ASSERT_TRUE(other);
-  EXPECT_FALSE(other->word);
+  EXPECT_FALSE(other->diagnostic);
 }
 
-// A host that only follows speaks of nothing else to everybody: a receiver that has not heard its
-// first words learns its name from these.
-TEST(Codec, RostersAndWordsOfGroupsSayWhoSpeaks) {
-  Codec sender = room({.id = 2});
+// A follower broadcasts nothing else; a receiver that missed its first messages learns its name
+// from these.
+TEST(Codec, VoterSetsAndGroupHeartbeatsCarryTheName) {
+  Codec sender = codec_of({.id = 2});
   const auto name_after = [&](const auto& body) {
-    Codec receiver = room({.id = 1});
+    Codec receiver = codec_of({.id = 1});
     std::array<std::byte, kMaxBytes> buffer;
     const std::size_t size = sender.encode(body, buffer);
     const auto received = receiver.decode(kNow, 0, kNow, {buffer.data(), size});
@@ -340,23 +340,23 @@ TEST(Codec, RostersAndWordsOfGroupsSayWhoSpeaks) {
   GroupBody group{.name = GroupName("web")};
   EXPECT_EQ(name_after(group), "host2");
   group.kind = GroupBody::Kind::c;
-  EXPECT_EQ(name_after(group), "") << "an election is not slowed down by it";
+  EXPECT_EQ(name_after(group), "") << "election messages stay short";
 }
 
-TEST(Codec, StrangersAreRefusedByName) {
-  Codec receiver = room({.id = 1});
+TEST(Codec, DropsDatagramsOfOtherClustersAndKeys) {
+  Codec receiver = codec_of({.id = 1});
   const auto try_from = [&](const HostOptions& options) {
-    Codec sender = room(options);
-    return refusal_of(receiver.decode(kNow, 0, kNow, closed(sender, loop_of(sender))));
+    Codec sender = codec_of(options);
+    return drop_reason(receiver.decode(kNow, 0, kNow, encoded(sender, loop_of(sender))));
   };
   EXPECT_EQ(try_from({.id = 2, .keys = {}}), DropReason::not_sealed);
   EXPECT_EQ(try_from({.id = 2, .keys = {key_of(9)}}), DropReason::unknown_key);
   EXPECT_EQ(try_from({.id = 2, .cluster = "other"}), DropReason::other_cluster);
-  Codec open_room = room({.id = 1, .keys = {}});
-  Codec sealed = room({.id = 2});
-  EXPECT_EQ(refusal_of(open_room.decode(kNow, 0, kNow, closed(sealed, loop_of(sealed)))),
+  Codec without_key = codec_of({.id = 1, .keys = {}});
+  Codec sealed = codec_of({.id = 2});
+  EXPECT_EQ(drop_reason(without_key.decode(kNow, 0, kNow, encoded(sealed, loop_of(sealed)))),
             DropReason::unknown_key);
-  EXPECT_EQ(receiver.directory().size(), 1U);  // nobody was admitted
+  EXPECT_EQ(receiver.directory().size(), 1U);  // no host was admitted
 }
 
 // Counters of `tempo status --json` are made of these names.
@@ -367,28 +367,28 @@ TEST(DropReason, IsNamedLikeItsEnumerator) {
   EXPECT_EQ(name_of(DropReason::not_for_us), "not_for_us");
 }
 
-TEST(Codec, KeysCanBeChangedOneHostAfterTheOther) {
-  Codec old_first = room({.id = 1, .keys = {key_of(1), key_of(2)}});
-  Codec new_first = room({.id = 2, .keys = {key_of(2), key_of(1)}});
-  EXPECT_TRUE(old_first.decode(kNow, 0, kNow, closed(new_first, loop_of(new_first))));
-  EXPECT_TRUE(new_first.decode(kNow, 0, kNow, closed(old_first, loop_of(old_first))));
+TEST(Codec, KeysCanBeChangedHostByHost) {
+  Codec old_first = codec_of({.id = 1, .keys = {key_of(1), key_of(2)}});
+  Codec new_first = codec_of({.id = 2, .keys = {key_of(2), key_of(1)}});
+  EXPECT_TRUE(old_first.decode(kNow, 0, kNow, encoded(new_first, loop_of(new_first))));
+  EXPECT_TRUE(new_first.decode(kNow, 0, kNow, encoded(old_first, loop_of(old_first))));
 }
 
-TEST(Codec, NumbersThatOnlyOverflowAreRefused) {
-  Codec sender = room({.id = 2});
-  Codec receiver = room({.id = 1});
+TEST(Codec, DropsTimesThatWouldOverflow) {
+  Codec sender = codec_of({.id = 2});
+  Codec receiver = codec_of({.id = 1});
   node::Node::Message message;
   message.body = {node::SyncMessage{.kind = node::SyncMessage::Kind::echo, .sent = Nanos::max()}};
-  EXPECT_EQ(refusal_of(receiver.decode(kNow, 0, kNow, closed(sender, message))),
+  EXPECT_EQ(drop_reason(receiver.decode(kNow, 0, kNow, encoded(sender, message))),
             DropReason::malformed);
   EXPECT_EQ(receiver.malformed(Error::bad_value), 1U);
 }
 
-// Random, mutated and replayed datagrams: the counters add up and nobody is admitted.
+// Random, damaged and replayed datagrams: the counters add up and no host is admitted.
 TEST(Codec, NoiseChangesNothing) {
-  Codec sender = room({.id = 2});
-  Codec receiver = room({.id = 1});
-  const auto good = closed(sender, loop_of(sender));
+  Codec sender = codec_of({.id = 2});
+  Codec receiver = codec_of({.id = 1});
+  const auto good = encoded(sender, loop_of(sender));
   ASSERT_TRUE(receiver.decode(kNow, 0, kNow, good));
   Stream chance(1, 1, 1);
   constexpr int kTries = 20'000;

@@ -1,5 +1,5 @@
-// The layout stands once per section, as a row of takes and a row of puts that are read side by
-// side with the tables of doc/reference/wire.md.
+// Each section has one function that takes its fields and one that puts them, both in the order of
+// the tables in doc/reference/wire.md.
 #include "protocol/wire/datagram.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ enum class Section : std::uint8_t {
   election = 3,
   time = 4,
   sync = 5,
-  word = 6,
+  diagnostic = 6,
   lock = 7,
   pass = 8,
   standing = 9,
@@ -41,15 +41,15 @@ constexpr std::size_t kViewBytes = 8;
 constexpr std::size_t kElectionBytes = 60;
 constexpr std::size_t kTimeBytes = 24;
 constexpr std::size_t kSyncBytes = 60;
-constexpr std::size_t kWordBytes = 8;  // without its text
-static_assert(kElectionBytes <= kWordBytes + DiagnosticBody::kMaxText &&
-              kSyncBytes <= kWordBytes + DiagnosticBody::kMaxText);
+constexpr std::size_t kDiagnosticBytes = 8;  // without the text
+static_assert(kElectionBytes <= kDiagnosticBytes + DiagnosticBody::kMaxText &&
+              kSyncBytes <= kDiagnosticBytes + DiagnosticBody::kMaxText);
 static_assert(kHeaderBytes + 4 * kSectionHeadBytes + kMaxName + kViewBytes + kTimeBytes +
-                  kWordBytes + DiagnosticBody::kMaxText + kTagBytes <=
+                  kDiagnosticBytes + DiagnosticBody::kMaxText + kTagBytes <=
               kMaxBytes);
-static_assert(kMaxQuietBytes <= kMaxBeatBytes && kMaxBeatBytes <= 255);
+static_assert(kMaxMutexBytes <= kMaxBeatBytes && kMaxBeatBytes <= 255);
 static_assert(kMaxLockVotersBytes <= 255 && kMaxLockBytes <= 255 && kMaxLockStandingBytes <= 255 &&
-              kMaxRosterBytes <= 255 && kGroupFixedBytes + kMaxGroupName <= 255 &&
+              kMaxVoterSetBytes <= 255 && kGroupFixedBytes + kMaxGroupName <= 255 &&
               kMaxGroupSignatureBytes <= 255);
 static_assert(kHeaderBytes + (6 + kMaxLockStandings) * kSectionHeadBytes + kMaxName + kViewBytes +
                   kMaxLockBytes + kLockPassBytes + kMaxLockStandings * kMaxLockStandingBytes +
@@ -92,7 +92,7 @@ Result<Stated, Error> take_stated(std::span<const std::byte> bytes) {
   in.take_bytes(2);
   Header header;
   header.revision = in.take<std::uint8_t>();
-  in.take<std::uint8_t>();  // flags: none yet
+  in.take<std::uint8_t>();  // flags: none defined
   const auto length = in.take<std::uint16_t>();
   in.take<std::uint16_t>();
   header.cluster = ClusterId{in.take<std::uint64_t>()};
@@ -104,8 +104,8 @@ Result<Stated, Error> take_stated(std::span<const std::byte> bytes) {
   return Stated{.header = header, .length = length};
 }
 
-// `size` is that of the whole datagram, its authenticator included, as the header should state it;
-// nothing: it is that of `bytes`, plus the authenticator the header speaks of.
+// `size` is that of the whole datagram with its authenticator, which the header must state;
+// nullopt: the size of `bytes`, plus that of the authenticator if the header names a key.
 Result<Header, Error> take_header(std::span<const std::byte> bytes, std::optional<std::size_t> size,
                                   std::uint8_t own) {
   TRY(stated, take_stated(bytes));
@@ -215,8 +215,8 @@ void put_time(Writer& out, const TimeBody& body) {
   out.put(not_negative(body.bound));
 }
 
-// A bound in two bytes, so that a probe stays as long as its echo: 1 + 1024 log2 of nanoseconds,
-// rounded up; 0: none.
+// Encodes a bound in two bytes, so that a probe has the length of its echo: 1 + 1024 log2 of
+// nanoseconds, rounded up; 0: none.
 constexpr double kShortSteps = 1024;
 constexpr std::uint16_t kMaxShort = 1 + 62 * 1024;  // kMaxNanos
 
@@ -226,7 +226,7 @@ std::uint64_t bound_of(std::uint16_t written) {
   return static_cast<std::uint64_t>(std::ceil(std::exp2(steps / kShortSteps)));
 }
 
-// The shortest that is not less: what was read and is written again does not grow.
+// The smallest code whose bound is not less, so that decoding and encoding again changes nothing.
 std::uint16_t short_bound(std::uint64_t bound_ns) {
   if (bound_ns == 0) return 0;
   const double steps = std::ceil(kShortSteps * std::log2(static_cast<double>(bound_ns)));
@@ -279,8 +279,8 @@ void put_sync(Writer& out, const SyncBody& body) {
   out.put(clamped(body.bound_ns));
 }
 
-Result<DiagnosticBody, Error> take_word(Reader in) {
-  if (in.left() < kWordBytes) return std::unexpected(Error::bad_section);
+Result<DiagnosticBody, Error> take_diagnostic(Reader in) {
+  if (in.left() < kDiagnosticBytes) return std::unexpected(Error::bad_section);
   DiagnosticBody body;
   const auto kind = in.take<std::uint8_t>();
   if (kind >= DiagnosticBody::kKinds) return std::unexpected(Error::bad_kind);
@@ -295,10 +295,10 @@ Result<DiagnosticBody, Error> take_word(Reader in) {
   return body;
 }
 
-void put_word(Writer& out, const DiagnosticBody& body) {
+void put_diagnostic(Writer& out, const DiagnosticBody& body) {
   CHECK(std::to_underlying(body.kind) < DiagnosticBody::kKinds);
   const std::string_view text = body.text.text();
-  put_section(out, Section::word, kWordBytes + text.size());
+  put_section(out, Section::diagnostic, kDiagnosticBytes + text.size());
   out.put(std::to_underlying(body.kind));
   out.put(body.level);
   out.put(body.part);
@@ -314,13 +314,13 @@ Result<std::uint64_t, Error> take_view(Reader in) {
 
 int bodies_of(const Datagram& datagram) {
   const std::array bodies{datagram.election.has_value(),      datagram.sync.has_value(),
-                          datagram.word.has_value(),          datagram.lock.has_value(),
+                          datagram.diagnostic.has_value(),    datagram.lock.has_value(),
                           datagram.voter_set.has_value(),     datagram.group.has_value(),
                           datagram.bounded_delay.has_value(), datagram.beat.has_value()};
   return static_cast<int>(std::ranges::count(bodies, true));
 }
 
-// A section, with the length that its body turns out to have.
+// Writes a section whose length follows from its body.
 template <class Body>
 void put_measured(Writer& out, Section section, void (*put)(Writer&, const Body&),
                   const Body& body) {
@@ -341,17 +341,17 @@ void put_lock_sections(Writer& out, const LockBody& body) {
     put_measured(out, Section::standing, put_standing, standing);
 }
 
-// Keeps a section of which there may be one.
+// Stores a section that may occur once.
 template <class T>
-std::optional<Error> keep_only(std::optional<T>& place, Result<T, Error> taken) {
+std::optional<Error> store_once(std::optional<T>& place, Result<T, Error> taken) {
   if (!taken) return taken.error();
   if (place) return Error::two_bodies;
   place = *std::move(taken);
   return std::nullopt;
 }
 
-std::optional<Error> keep_another(InlineVector<LockStanding, kMaxLockStandings>& all,
-                                  const Result<LockStanding, Error>& taken) {
+std::optional<Error> append(InlineVector<LockStanding, kMaxLockStandings>& all,
+                            const Result<LockStanding, Error>& taken) {
   if (!taken) return taken.error();
   if (all.full()) return Error::two_bodies;
   all.push_back(*taken);
@@ -393,60 +393,60 @@ Result<Datagram, Error> parse(std::span<const std::byte> bytes, std::uint8_t own
     const auto length = in.take<std::uint8_t>();
     if (in.left() < length) return std::unexpected(Error::bad_section);
     const auto body = in.take_bytes(length);
-    std::optional<Error> wrong;
+    std::optional<Error> error;
     switch (Section{tag}) {
       case Section::name:
-        wrong = keep_only(name, take_name(body));
+        error = store_once(name, take_name(body));
         break;
       case Section::view:
-        wrong = keep_only(view, take_view(Reader(body)));
+        error = store_once(view, take_view(Reader(body)));
         break;
       case Section::election:
-        wrong = keep_only(datagram.election, take_election(Reader(body)));
+        error = store_once(datagram.election, take_election(Reader(body)));
         break;
       case Section::time:
-        wrong = keep_only(datagram.time, take_time(Reader(body)));
+        error = store_once(datagram.time, take_time(Reader(body)));
         break;
       case Section::sync:
-        wrong = keep_only(datagram.sync, take_sync(Reader(body)));
+        error = store_once(datagram.sync, take_sync(Reader(body)));
         break;
-      case Section::word:
-        wrong = keep_only(datagram.word, take_word(Reader(body)));
+      case Section::diagnostic:
+        error = store_once(datagram.diagnostic, take_diagnostic(Reader(body)));
         break;
       case Section::lock:
-        wrong = keep_only(datagram.lock, take_lock(Reader(body)));
+        error = store_once(datagram.lock, take_lock(Reader(body)));
         break;
       case Section::pass:
-        wrong = keep_only(pass, take_pass(Reader(body)));
+        error = store_once(pass, take_pass(Reader(body)));
         break;
       case Section::standing:
-        wrong = keep_another(standings, take_standing(Reader(body)));
+        error = append(standings, take_standing(Reader(body)));
         break;
       case Section::voter_set:
-        wrong = keep_only(datagram.voter_set, take_roster(Reader(body)));
+        error = store_once(datagram.voter_set, take_voter_set(Reader(body)));
         break;
       case Section::group:
-        wrong = keep_only(datagram.group, take_group(Reader(body)));
+        error = store_once(datagram.group, take_group(Reader(body)));
         break;
       case Section::bounded_delay:
-        wrong = keep_only(datagram.bounded_delay, take_quiet(Reader(body)));
+        error = store_once(datagram.bounded_delay, take_mutex(Reader(body)));
         break;
       case Section::beat:
-        wrong = keep_only(datagram.beat, take_beat(Reader(body)));
+        error = store_once(datagram.beat, take_beat(Reader(body)));
         break;
       case Section::voters:
-        wrong = keep_only(voters, take_voters(Reader(body)));
+        error = store_once(voters, take_voters(Reader(body)));
         break;
       case Section::next_voters:
-        wrong = keep_only(next_voters, take_voters(Reader(body)));
+        error = store_once(next_voters, take_voters(Reader(body)));
         break;
       case Section::signatures:
-        wrong = keep_only(signatures, take_signatures(Reader(body)));
+        error = store_once(signatures, take_signatures(Reader(body)));
         break;
       default:
-        break;  // of a later revision
+        break;  // a section of a later revision
     }
-    if (wrong) return std::unexpected(*wrong);
+    if (error) return std::unexpected(*error);
   }
   const int bodies = bodies_of(datagram);
   if (bodies > 1) return std::unexpected(Error::two_bodies);
@@ -479,15 +479,15 @@ std::size_t write(const Datagram& datagram, std::span<std::byte, kMaxBytes> out)
   if (datagram.election) put_election(sections, *datagram.election);
   if (datagram.time) put_time(sections, *datagram.time);
   if (datagram.sync) put_sync(sections, *datagram.sync);
-  if (datagram.word) put_word(sections, *datagram.word);
+  if (datagram.diagnostic) put_diagnostic(sections, *datagram.diagnostic);
   if (datagram.lock) put_lock_sections(sections, *datagram.lock);
   if (datagram.voter_set)
-    put_measured(sections, Section::voter_set, put_roster, *datagram.voter_set);
+    put_measured(sections, Section::voter_set, put_voter_set, *datagram.voter_set);
   if (datagram.group) put_measured(sections, Section::group, put_group, *datagram.group);
   if (datagram.group && !datagram.group->signatures.empty())
     put_measured(sections, Section::signatures, put_signatures, datagram.group->signatures);
   if (datagram.bounded_delay)
-    put_measured(sections, Section::bounded_delay, put_quiet, *datagram.bounded_delay);
+    put_measured(sections, Section::bounded_delay, put_mutex, *datagram.bounded_delay);
   if (datagram.beat) put_measured(sections, Section::beat, put_beat, *datagram.beat);
 
   const std::size_t size = kHeaderBytes + sections.written();

@@ -1,13 +1,13 @@
-// tempo's own datagrams, version 2: what travels between daemons, parsed and written.
+// Parser and writer of tempo's datagrams, version 2.
 //
-// A datagram is a fixed header, sections (tag, length, body), and, when a key is in use, an
-// authenticator at the end that auth/ adds and takes off. Unknown sections and unknown trailing
-// bytes of known ones are skipped, so that the format can grow; two neighbouring revisions
-// understand each other, others are refused. The first two bytes are laid out so that a historical
-// TSP daemon drops it. doc/reference/wire.md specifies every byte.
+// A datagram is a fixed header, sections (tag, length, body), and, if a key is in use, an
+// authenticator at the end, which auth/ adds and removes. The parser skips unknown sections and
+// unknown trailing bytes of known ones, so that the format can grow; it accepts its own and the
+// neighbouring revisions. The first two bytes make a historical TSP daemon drop the datagram.
+// doc/reference/wire.md specifies every byte.
 //
-// Nothing here allocates or trusts: whatever the bytes, `parse` gives a Datagram or the name of
-// what is wrong with it. Hosts are HostIds here; a machine's NodeIds are the business of node/.
+// Nothing here allocates, and `parse` returns a Datagram or an Error for any bytes. Datagrams name
+// hosts by HostId; codec.h maps them to NodeIds.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@
 
 namespace tempo::wire {
 
-inline constexpr std::uint8_t kMagic = 0x54;  // 'T', no type of TSP version 1
+inline constexpr std::uint8_t kMagic = 0x54;  // 'T'; no type of TSP version 1 has this value
 inline constexpr std::uint8_t kVersion = 2;
 inline constexpr std::uint8_t kRevision = 1;
 inline constexpr std::size_t kHeaderBytes = 48;
@@ -44,15 +44,16 @@ struct Header {
   ClusterId cluster{};
   HostId sender = kNoHost;
   Incarnation incarnation{};
-  KeyId key = kNoKey;          // the Keyring's sealing_id; kNoKey: not authenticated
-  std::uint64_t number = 0;    // counts the datagrams of this life of the sender, from 1
-  std::uint32_t instance = 0;  // which lock or group; 0: the network's own election and time
+  KeyId key = kNoKey;          // sealing_id of the Keyring; kNoKey: not authenticated
+  std::uint64_t number = 0;    // counts the sender's datagrams in this incarnation, from 1
+  std::uint32_t instance = 0;  // of a lock or group; 0: the network itself, the only one in use
   std::uint8_t revision = kRevision;
 
   bool operator==(const Header&) const = default;
 };
 
-// An election message. `kind` counts as the election's own enumeration does.
+// An election message. `kind` is the value of election::Kind; the fields are those of
+// election::Message.
 struct ElectionBody {
   static constexpr std::uint8_t kKinds = 16;
 
@@ -72,57 +73,57 @@ struct ElectionBody {
   bool operator==(const ElectionBody&) const = default;
 };
 
-// What a master says of network time, beside its election messages.
+// A master's information about network time, sent with its election messages.
 struct TimeBody {
-  Nanos bound{0};                          // of the master's own reading; not negative
-  std::uint32_t timescale_generation = 0;  // how often the network's time was set by hand
-  HostId root = kNoHost;  // whose time it is: the master's own, or that of a network beyond it
+  Nanos bound{0};                          // error bound of the master's reading; not negative
+  std::uint32_t timescale_generation = 0;  // times that network time was set by hand
+  HostId root = kNoHost;  // source of the time: the master itself, or a master in another network
   std::uint8_t hops = 0;  // networks between the root and this one
   bool synchronized = false;
 
   bool operator==(const TimeBody&) const = default;
 };
 
-// A message of the synchronization: the stamps of an exchange, and what a member reports with it.
+// A synchronization message: the timestamps of an exchange, and the report of a member.
 struct SyncBody {
   enum class Kind : std::uint8_t { probe, echo, follow_up, set_offset };
   static constexpr std::uint8_t kKinds = 4;
 
   Kind kind = Kind::probe;
-  bool kernel_stamp = false;   // echo, follow_up: t2, or t3, was taken by the kernel
-  bool will_follow = false;    // echo: the true time of sending follows; probe: it is wished for
-  bool objects = false;        // probe: what the receiver tells of its clock cannot be
-  std::uint32_t exchange = 0;  // of the asking host
+  bool kernel_stamp = false;   // echo, follow_up: the kernel took t2, or t3
+  bool will_follow = false;    // echo: a follow_up with t3 follows; probe: asks for one
+  bool objects = false;        // probe: the sender objects to the receiver's time
+  std::uint32_t exchange = 0;  // number of the exchange, assigned by the sender of the probe
   std::uint32_t timescale_generation = 0;  // see TimeBody
-  std::int64_t received_ns = 0;  // echo: t2, on the master's raw clock; probe: UTC minus network
-                                 // time, of one that carries UTC
-  std::int64_t sent_ns = 0;      // echo, follow_up: t3, on the master's raw clock; probe: own clock
+  std::int64_t received_ns = 0;  // echo: t2 on the master's raw clock; probe: UTC minus network
+                                 // time, if the sender carries UTC
+  std::int64_t sent_ns = 0;      // echo, follow_up: t3 on the master's raw clock; probe: own clock
                                  // minus network time
   // echo: network time minus the master's raw clock at t2; probe: own raw clock minus the master's;
-  // set_offset: by how much
+  // set_offset: change of network time
   std::int64_t offset_ns = 0;
-  std::int64_t rate_ppt = 0;   // echo, probe: of that, parts in 10^12
-  std::uint64_t sigma_ns = 0;  // probe: standard error of the offset; 0: nothing known yet
+  std::int64_t rate_ppt = 0;   // echo, probe: rate of that offset, parts in 10^12
+  std::uint64_t sigma_ns = 0;  // probe: standard error of the offset; 0: no estimate yet
   std::uint64_t bound_ns = 0;  // echo, probe: error bound of the sender's network time
-  // probe: error bound of UTC, which received_ns then says; 0: the sender carries none. On the wire
-  // it is rounded up by less than a thousandth.
+  // probe: error bound of UTC minus network time, which is in received_ns; 0: the sender carries no
+  // UTC. The wire format rounds it up by less than a thousandth.
   std::uint64_t utc_bound_ns = 0;
 
   bool operator==(const SyncBody&) const = default;
 };
 
-// Talk between daemons that is no protocol's: one asks all what ails them, each answers line by
-// line.
+// Remote diagnosis (`tempo doctor --all`): one daemon asks all others, and each answers with its
+// findings, one per datagram.
 struct DiagnosticBody {
   enum class Kind : std::uint8_t { ask, answer };
   static constexpr std::uint8_t kKinds = 2;
   static constexpr std::size_t kMaxText = 240;
 
   Kind kind = Kind::ask;
-  std::uint8_t level = 0;      // answer: 0 well, 1 a note, 2 a problem
-  std::uint8_t part = 0;       // answer: which line, from 0...
-  std::uint8_t parts = 0;      // ...of how many
-  std::uint32_t question = 0;  // of the asking host
+  std::uint8_t level = 0;      // answer: 0 no finding, 1 a note, 2 a problem
+  std::uint8_t part = 0;       // answer: number of the finding, from 0
+  std::uint8_t parts = 0;      // answer: number of findings
+  std::uint32_t question = 0;  // number of the question, assigned by the asking host
   Text<kMaxText> text{};
 
   bool operator==(const DiagnosticBody&) const = default;
@@ -131,11 +132,11 @@ struct DiagnosticBody {
 struct Datagram {
   Header header{};
   Name name{};
-  std::uint64_t view = 0;  // fingerprint of the members its sender knows
+  std::uint64_t view = 0;  // fingerprint of the members that the sender knows
   std::optional<ElectionBody> election{};
   std::optional<TimeBody> time{};
   std::optional<SyncBody> sync{};
-  std::optional<DiagnosticBody> word{};
+  std::optional<DiagnosticBody> diagnostic{};
   std::optional<LockBody> lock{};
   std::optional<VoterSetBody> voter_set{};
   std::optional<GroupBody> group{};
@@ -145,20 +146,20 @@ struct Datagram {
   bool operator==(const Datagram&) const = default;
 };
 
-// `bytes` is the datagram without its authenticator. Exactly one of election, sync, word, lock,
-// roster, group, quiet and beat is there. `own` is the revision of who reads it.
+// Parses a datagram without its authenticator. It has exactly one of election, sync, diagnostic,
+// lock, voter_set, group, bounded_delay and beat. `own` is the revision of the receiver.
 Result<Datagram, Error> parse(std::span<const std::byte> bytes, std::uint8_t own = kRevision);
 
-// Only the header of a whole datagram, authenticator included: which key it names must be known
-// before the rest is believed.
+// Parses only the header of a datagram with its authenticator: the receiver needs the key id to
+// authenticate the rest.
 Result<Header, Error> parse_header(std::span<const std::byte> bytes, std::uint8_t own = kRevision);
 
-// What the header of a datagram of any revision states, unchecked: it begins as ours do. Nothing if
-// it is none of version 2.
+// Reads the header of a datagram of any revision, unchecked: every revision begins alike. nullopt:
+// not a datagram of version 2.
 std::optional<Header> stated_header(std::span<const std::byte> bytes);
 
-// The number of bytes written; there is always room. The authenticator is not among them, but with
-// `header.key` set the stated length counts it.
+// Writes the datagram and returns its size without the authenticator; every datagram fits. If
+// `header.key` is set, the stated length includes the authenticator.
 std::size_t write(const Datagram& datagram, std::span<std::byte, kMaxBytes> out);
 
 }  // namespace tempo::wire

@@ -12,7 +12,7 @@ namespace {
 
 template <class T>
 T any() {
-  // Numbers of every length: rapidcheck's own grow with the size of the case and stay small.
+  // Numbers of every length: rapidcheck's own stay small for small cases.
   return static_cast<T>(*rc::gen::resize(1000, rc::gen::arbitrary<std::uint64_t>()) >>
                         *rc::gen::inRange(0U, 64U));
 }
@@ -44,7 +44,7 @@ GroupBody any_group() {
                          .after = any<std::uint32_t>(),
                          .answers = any<std::uint32_t>(),
                          .priority = any<std::uint32_t>()}};
-  // Bids, rings and proofs are in the same place.
+  // Bids, rings and proofs share the same bytes.
   const bool on_ring =
       group.kind == GroupBody::Kind::ring || group.kind == GroupBody::Kind::anonymous;
   if (!on_ring) group.ring = {};
@@ -76,7 +76,7 @@ Datagram any_datagram() {
                              .hops = any<std::uint8_t>(),
                              .synchronized = *rc::gen::arbitrary<bool>()};
   if (*rc::gen::inRange(0, 4) == 0)
-    datagram.word = DiagnosticBody{
+    datagram.diagnostic = DiagnosticBody{
         .kind = DiagnosticBody::Kind{*rc::gen::inRange<std::uint8_t>(0, DiagnosticBody::kKinds)},
         .level = *rc::gen::inRange<std::uint8_t>(0, 3),
         .part = any<std::uint8_t>(),
@@ -116,16 +116,16 @@ Datagram any_datagram() {
   return datagram;
 }
 
-// What is written is read back, whatever it says.
-RC_GTEST_PROP(DatagramProperty, IsReadAsWritten, ()) {
+// Every datagram is parsed as it was written.
+RC_GTEST_PROP(DatagramProperty, IsParsedAsWritten, ()) {
   const Datagram datagram = any_datagram();
   const auto read = parse(bytes_of(datagram));
   RC_ASSERT(read.has_value());
   RC_ASSERT(*read == datagram);
 }
 
-// A datagram with some bytes changed is refused, or is one that can be written and read again.
-RC_GTEST_PROP(DatagramProperty, SurvivesDamage, ()) {
+// A datagram with changed bytes is refused, or can be written and parsed again.
+RC_GTEST_PROP(DatagramProperty, SurvivesChangedBytes, ()) {
   std::vector<std::byte> bytes = bytes_of(any_datagram());
   const int changes = *rc::gen::inRange(1, 4);
   for (int i = 0; i < changes; ++i)

@@ -37,7 +37,7 @@ Bytes header_alone() {
   return bytes;
 }
 
-TEST(Datagram, ElectionIsTheseBytes) {
+TEST(Datagram, EncodesAnElection) {
   EXPECT_EQ(hex(bytes_of(sample_election())),
             "54020100"
             "0099"
@@ -67,7 +67,7 @@ TEST(Datagram, ElectionIsTheseBytes) {
             "1112131415161718");
 }
 
-TEST(Datagram, SyncIsTheseBytes) {
+TEST(Datagram, EncodesASync) {
   EXPECT_EQ(hex(bytes_of(sample_sync())).substr(2 * kHeaderBytes),
             "053c"
             "03030000"
@@ -81,29 +81,30 @@ TEST(Datagram, SyncIsTheseBytes) {
             "3132333435363738");
 }
 
-// By hand from the tables of doc/reference/wire.md.
-TEST(Datagram, WordIsTheseBytes) {
-  const Datagram datagram{.header = {.cluster = ClusterId{0x1122334455667788},
-                                     .sender = HostId{0x1001},
-                                     .incarnation = Incarnation{7},
-                                     .number = 3},
-                          .word = DiagnosticBody{.kind = DiagnosticBody::Kind::answer,
-                                                 .level = 2,
-                                                 .parts = 1,
-                                                 .question = 9,
-                                                 .text = Text<DiagnosticBody::kMaxText>("fire")}};
+// Bytes by hand from the tables of doc/reference/wire.md.
+TEST(Datagram, EncodesADiagnostic) {
+  const Datagram datagram{
+      .header = {.cluster = ClusterId{0x1122334455667788},
+                 .sender = HostId{0x1001},
+                 .incarnation = Incarnation{7},
+                 .number = 3},
+      .diagnostic = DiagnosticBody{.kind = DiagnosticBody::Kind::answer,
+                                   .level = 2,
+                                   .parts = 1,
+                                   .question = 9,
+                                   .text = Text<DiagnosticBody::kMaxText>("fire")}};
   const std::vector<int> written{
       0x54, 2,  1, 0, 0, 62, 0,    0, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88,  // header
       0,    0,  0, 0, 0, 0,  0x10, 1, 0,    0,    0,    7,    0,    0,    0,    0,     //
       0,    0,  0, 0, 0, 0,  0,    3, 0,    0,    0,    0,    0,    0,    0,    0,     //
-      6,    12, 1, 2, 0, 1,  0,    0, 0,    9,    'f',  'i',  'r',  'e'};              // word
+      6,    12, 1, 2, 0, 1,  0,    0, 0,    9,    'f',  'i',  'r',  'e'};              // diagnostic
   std::vector<int> bytes;
   for (const std::byte byte : bytes_of(datagram)) bytes.push_back(std::to_integer<int>(byte));
   EXPECT_EQ(bytes, written);
   EXPECT_EQ(parse(bytes_of(datagram)), datagram);
 }
 
-TEST(Datagram, IsReadAsWritten) {
+TEST(Datagram, IsParsedAsWritten) {
   Datagram small_view = sample_sync();
   small_view.view = 1;
   for (const Datagram& datagram : {sample_election(), sample_sync(), small_view}) {
@@ -129,7 +130,7 @@ TEST(Datagram, EveryFlagHasItsOwnBit) {
   }
 }
 
-// Two bytes for a bound: never less than it was, and less than a thousandth more.
+// A bound in two bytes: never smaller, and less than a thousandth larger.
 TEST(Datagram, RoundsTheBoundOfUtcUp) {
   for (const std::uint64_t bound : {1ULL, 2ULL, 3ULL, 1000ULL, 1'500'001ULL, 16'000'000'000ULL}) {
     Datagram probe{.header = {.sender = HostId{7}}, .sync = SyncBody{.utc_bound_ns = bound}};
@@ -143,37 +144,37 @@ TEST(Datagram, RoundsTheBoundOfUtcUp) {
 }
 
 TEST(Datagram, RoundsTheBoundOfUtcOnce) {
-  const auto passed_on = [](std::uint64_t bound) {
+  const auto round_trip = [](std::uint64_t bound) {
     Datagram probe{.header = {.sender = HostId{7}}, .sync = SyncBody{.utc_bound_ns = bound}};
     std::array<std::byte, kMaxBytes> bytes{};
     const auto read = parse(std::span(bytes).first(write(probe, bytes)));
     return read ? read->sync->utc_bound_ns : 0;
   };
   for (std::uint64_t bound = 1; bound < 1'000'000'000'000; bound += 1 + bound / 777) {
-    const std::uint64_t once = passed_on(bound);
-    ASSERT_EQ(passed_on(once), once) << bound;
+    const std::uint64_t once = round_trip(bound);
+    ASSERT_EQ(round_trip(once), once) << bound;
   }
 }
 
-TEST(Datagram, WithAKeyStatesTheLengthOfItsAuthenticatorToo) {
+TEST(Datagram, WithAKeyIncludesTheAuthenticatorInItsLength) {
   Datagram datagram = sample_sync();
   datagram.header.key = KeyId{9};
   Bytes bytes = bytes_of(datagram);
   EXPECT_EQ(std::to_integer<std::size_t>(bytes[5]), bytes.size() + kTagBytes);
   EXPECT_EQ(parse(bytes).value(), datagram);
 
-  EXPECT_EQ(parse_header(bytes).error(), Error::wrong_length) << "it is not whole";
+  EXPECT_EQ(parse_header(bytes).error(), Error::wrong_length) << "the authenticator is missing";
   bytes.resize(bytes.size() + kTagBytes);
   EXPECT_EQ(parse_header(bytes).value(), datagram.header);
-  EXPECT_EQ(error_of(bytes), Error::wrong_length) << "the authenticator is no section";
+  EXPECT_EQ(error_of(bytes), Error::wrong_length) << "the authenticator is not a section";
 }
 
-TEST(Datagram, WithoutAKeyAHeaderIsReadAlone) {
+TEST(Datagram, ParsesAHeaderWithoutAKey) {
   const Datagram datagram = sample_election();
   EXPECT_EQ(parse_header(bytes_of(datagram)).value(), datagram.header);
 }
 
-TEST(Datagram, CutAnywhereIsRefused) {
+TEST(Datagram, TruncatedAnywhereIsRefused) {
   const Bytes whole = bytes_of(sample_election());
   for (std::size_t size = 0; size < whole.size(); ++size) {
     Bytes cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
@@ -182,7 +183,7 @@ TEST(Datagram, CutAnywhereIsRefused) {
   }
 }
 
-TEST(Datagram, ThatLiesAboutItsLengthIsCutOffInASection) {
+TEST(Datagram, WithATruncatedSectionIsRefused) {
   Bytes bytes = bytes_of(sample_sync());
   bytes.pop_back();
   state_length(bytes, bytes.size());
@@ -194,14 +195,14 @@ TEST(Datagram, ThatLiesAboutItsLengthIsCutOffInASection) {
   EXPECT_EQ(error_of(tag_alone), Error::bad_section);
 }
 
-TEST(Datagram, OfAnotherVersionIsRefusedHoweverShort) {
+TEST(Datagram, OfAnotherVersionIsRefusedAtAnyLength) {
   EXPECT_EQ(error_of(changed(sample_sync(), 0, 'U')), Error::wrong_version);
   EXPECT_EQ(error_of(changed(sample_sync(), 1, 1)), Error::wrong_version);
   EXPECT_EQ(error_of(changed(sample_sync(), 1, 3)), Error::wrong_version);
   EXPECT_EQ(error_of(Bytes(13, std::byte{1})), Error::wrong_version) << "TSP";
 }
 
-TEST(Datagram, OfANeighbouringRevisionIsRead) {
+TEST(Datagram, OfANeighbouringRevisionIsAccepted) {
   for (const int revision : {kRevision - 1, int{kRevision}, kRevision + 1})
     EXPECT_EQ(error_of(changed(sample_sync(), 2, static_cast<std::uint8_t>(revision))),
               Error::count)
@@ -210,7 +211,7 @@ TEST(Datagram, OfANeighbouringRevisionIsRead) {
   EXPECT_EQ(error_of(changed(sample_sync(), 2, 255)), Error::wrong_revision);
 }
 
-TEST(Datagram, IgnoresWhatIsReserved) {
+TEST(Datagram, IgnoresReservedBytes) {
   Datagram datagram = sample_sync();
   datagram.sync->kernel_stamp = false;
   datagram.sync->will_follow = false;
@@ -229,7 +230,7 @@ TEST(Datagram, TooLongIsRefused) {
   bytes = with_section(std::move(bytes), 200, kMaxBytes - bytes.size() - 2);
   ASSERT_EQ(bytes.size(), kMaxBytes);
   EXPECT_EQ(error_of(bytes), Error::count);
-  bytes[31] = std::byte{1};  // a key: no room for its authenticator
+  bytes[31] = std::byte{1};  // a key: the authenticator no longer fits
   EXPECT_EQ(error_of(bytes), Error::too_long);
   bytes[31] = std::byte{0};
   bytes.push_back(std::byte{0});
@@ -237,13 +238,13 @@ TEST(Datagram, TooLongIsRefused) {
   EXPECT_EQ(parse_header(bytes).error(), Error::too_long);
 }
 
-TEST(Datagram, OfOursIsNeverLong) {
+TEST(Datagram, ElectionHasAtMost227Bytes) {
   Datagram datagram = sample_election();
   datagram.name = Name(std::string(kMaxName, 'x'));
   EXPECT_EQ(bytes_of(datagram).size() + kTagBytes, 227);
 }
 
-TEST(Datagram, OfNobodyIsRefused) {
+TEST(Datagram, WithoutASenderIsRefused) {
   Bytes bytes = bytes_of(sample_sync());
   std::fill_n(bytes.begin() + 16, 8, std::byte{0});
   EXPECT_EQ(error_of(bytes), Error::no_sender);
@@ -254,7 +255,7 @@ TEST(Datagram, SkipsSectionsOfLaterRevisions) {
             sample_election());
 }
 
-TEST(Datagram, SkipsWhatLaterRevisionsAddToASection) {
+TEST(Datagram, SkipsTrailingBytesOfLaterRevisions) {
   Bytes bytes = bytes_of(sample_sync());
   bytes[kHeaderBytes + 1] = std::byte{64};
   bytes.insert(bytes.end(), 4, std::byte{0xee});
@@ -262,7 +263,7 @@ TEST(Datagram, SkipsWhatLaterRevisionsAddToASection) {
   EXPECT_EQ(parse(bytes).value(), sample_sync());
 }
 
-TEST(Datagram, HasOneSectionOfAKind) {
+TEST(Datagram, RefusesTwoSectionsOfAKind) {
   const Bytes election = bytes_of(sample_election());
   EXPECT_EQ(error_of(with_section(election, 1, 3)), Error::two_bodies);
   EXPECT_EQ(error_of(with_section(election, 2, 8)), Error::two_bodies);
@@ -273,12 +274,12 @@ TEST(Datagram, HasOneSectionOfAKind) {
   EXPECT_EQ(error_of(with_section(bytes_of(sample_sync()), 5, 60, 0)), Error::two_bodies);
 }
 
-TEST(Datagram, HasABody) {
+TEST(Datagram, RefusesADatagramWithoutBody) {
   EXPECT_EQ(error_of(header_alone()), Error::no_body);
   EXPECT_EQ(error_of(with_section(header_alone(), 4, 24, 0)), Error::no_body);
 }
 
-TEST(Datagram, HasNoSectionShorterThanItsFields) {
+TEST(Datagram, RefusesASectionShorterThanItsFields) {
   for (const auto& [tag, bytes] :
        {std::pair<std::uint8_t, std::size_t>{2, 8}, {3, 60}, {4, 24}, {5, 60}}) {
     EXPECT_EQ(error_of(with_section(header_alone(), tag, bytes - 1, 0)), Error::bad_section);
@@ -287,7 +288,7 @@ TEST(Datagram, HasNoSectionShorterThanItsFields) {
   }
 }
 
-TEST(Datagram, HasKnownKinds) {
+TEST(Datagram, RefusesUnknownKinds) {
   Datagram datagram = sample_election();
   datagram.name = {};
   datagram.view = 0;
@@ -297,7 +298,7 @@ TEST(Datagram, HasKnownKinds) {
   EXPECT_EQ(error_of(changed(sample_sync(), kFirst, 4)), Error::bad_kind);
 }
 
-TEST(Datagram, HasAPrintableName) {
+TEST(Datagram, RefusesNamesThatAreNotPrintable) {
   const Bytes sync = bytes_of(sample_sync());
   EXPECT_EQ(parse(with_section(sync, 1, kMaxName)).value().name.text(), std::string(kMaxName, 'a'));
   EXPECT_EQ(error_of(with_section(sync, 1, kMaxName + 1)), Error::bad_name);
@@ -335,7 +336,7 @@ TEST(Datagram, RefusesTimesWhoseSumsWouldOverflow) {
   EXPECT_EQ(error_of(changed(sample_sync(), kFirst + 38, 0)), Error::bad_value) << "rate";
 }
 
-TEST(Datagram, IsCutToItsRangesWhenWritten) {
+TEST(Datagram, ClampsValuesToTheirRanges) {
   Datagram datagram = sample_sync();
   datagram.sync->received_ns = std::numeric_limits<std::int64_t>::max();
   datagram.sync->sent_ns = std::numeric_limits<std::int64_t>::min();
@@ -352,7 +353,7 @@ TEST(Datagram, IsCutToItsRangesWhenWritten) {
   EXPECT_EQ(read.bound_ns, kMaxNanos);
 }
 
-TEST(DatagramDeathTest, OfNothingIsNotWritten) {
+TEST(DatagramDeathTest, RefusesToWriteInvalidDatagrams) {
   Datagram neither = sample_sync();
   neither.sync.reset();
   EXPECT_DEATH((void)bytes_of(neither), "bodies_of");
@@ -364,7 +365,7 @@ TEST(DatagramDeathTest, OfNothingIsNotWritten) {
   EXPECT_DEATH((void)bytes_of(negative), "span >= ");
 }
 
-TEST(Datagram, ErrorsHaveNamesOfTheirOwn) {
+TEST(Datagram, ErrorsHaveUniqueNames) {
   std::set<std::string_view> names;
   for (std::uint8_t i = 0; i < std::to_underlying(Error::count); ++i)
     names.insert(name_of(Error{i}));

@@ -1,4 +1,4 @@
-// Datagrams with something in every field, for the tests of their bytes.
+// Sample datagrams with a value in every field, for tests.
 #pragma once
 
 #include <array>
@@ -64,7 +64,7 @@ inline Datagram sample_sync() {
                            .bound_ns = 0x3132333435363738}};
 }
 
-// A PASS with every list as long as it can be.
+// A PASS in which every list has its maximum length.
 inline Datagram sample_lock() {
   Datagram datagram{.header = sample_header()};
   LockBody& body = datagram.lock.emplace();
@@ -98,7 +98,7 @@ inline Datagram sample_lock() {
   return datagram;
 }
 
-// With the longest name there is.
+// A group body with a name of maximum length.
 inline Datagram sample_group() {
   Datagram datagram{.header = sample_header()};
   GroupBody& body = datagram.group.emplace();

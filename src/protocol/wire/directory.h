@@ -1,10 +1,9 @@
-// Which hosts there are: each HostId has a NodeId, given out in the order of the HostIds.
+// Directory of the known hosts: assigns a NodeId to each HostId, in the order of the HostIds.
 //
-// Machines compare node numbers (epochs do, and the choice of an heir), and every node of a network
-// must find the same order. A host's number is therefore the top of its id, which is a hash and
-// spreads evenly over the numbers; where that place is taken, the nearest free one between its
-// neighbours. Should there be none, or should all places for hosts be in use, the host is refused.
-// Numbers are never given out twice.
+// Epochs and the choice of an heir compare node numbers, so every node of a network must find the
+// same order. A host's number is therefore the top 20 bits of its id, which is a hash and spreads
+// evenly over the numbers; if that number is in use, the nearest free one between its neighbours.
+// If there is none, or the directory is full, the host is refused. A number is never reassigned.
 #pragma once
 
 #include <array>
@@ -29,16 +28,16 @@ class Directory {
     NodeId node = kNobody;
     Name name;
     Incarnation incarnation{};
-    bool heard = false;  // not only heard of
-    Instant last_heard{};
+    bool heard = false;    // a datagram of it was accepted; false: other hosts only mentioned it
+    Instant last_heard{};  // time of the last one
     auth::ReplayWindow window;
   };
 
-  // The host's entry, made if it is new; null if it is refused. Valid for ever.
+  // The entry of the host, created if it is new; null: refused. The pointer stays valid.
   Host* admit(HostId id);
   const Host* find(HostId id) const;
   const Host* find(NodeId node) const;
-  HostId host_of(NodeId node) const;  // kNoHost: unknown, or nobody
+  HostId host_of(NodeId node) const;  // kNoHost: unknown node
   std::size_t size() const { return hosts_.size(); }
 
   // In the order of their numbers.

@@ -8,7 +8,7 @@
 namespace tempo::wire {
 namespace {
 
-TEST(Directory, GivesAHostTheTopOfItsId) {
+TEST(Directory, NumbersAHostByTheTopOfItsId) {
   Directory directory;
   const Directory::Host* host = directory.admit(HostId{0x8000'0000'0000'0001});
   ASSERT_NE(host, nullptr);
@@ -25,7 +25,7 @@ TEST(Directory, NeighboursKeepTheirOrder) {
   EXPECT_EQ(directory.admit(HostId{0x8000'0000'0000'0001})->node, NodeId{index(middle) - 1});
 }
 
-TEST(Directory, RefusesWhoHasNoPlaceBetweenItsNeighbours) {
+TEST(Directory, RefusesAHostWithoutAFreeNumberBetweenItsNeighbours) {
   Directory directory;
   ASSERT_NE(directory.admit(HostId{0x8000'0000'0000'0001}), nullptr);
   ASSERT_NE(directory.admit(HostId{0x8000'0000'0000'0009}), nullptr);
@@ -33,7 +33,7 @@ TEST(Directory, RefusesWhoHasNoPlaceBetweenItsNeighbours) {
   EXPECT_EQ(directory.size(), 2U);
 }
 
-TEST(Directory, RefusesNobodyAndOneTooMany) {
+TEST(Directory, RefusesHostZeroAndTooManyHosts) {
   Directory directory;
   EXPECT_EQ(directory.admit(kNoHost), nullptr);
   for (std::uint64_t i = 0; i < Directory::kMaxHosts; ++i)
@@ -41,7 +41,7 @@ TEST(Directory, RefusesNobodyAndOneTooMany) {
   EXPECT_EQ(directory.admit(HostId{~std::uint64_t{0}}), nullptr);
 }
 
-TEST(Directory, KnowsNobodyElse) {
+TEST(Directory, DoesNotFindUnknownHosts) {
   Directory directory;
   directory.admit(HostId{1});
   EXPECT_EQ(directory.find(HostId{2}), nullptr);
@@ -49,7 +49,7 @@ TEST(Directory, KnowsNobodyElse) {
   EXPECT_EQ(directory.host_of(kNobody), kNoHost);
 }
 
-// Whatever the order in which two machines hear of hosts, both find the same order among them.
+// The order of the numbers does not depend on the order in which hosts are admitted.
 RC_GTEST_PROP(DirectoryProperty, OrderIsThatOfTheIds, (std::vector<std::uint64_t> ids)) {
   Directory directory;
   std::size_t admitted = 0;

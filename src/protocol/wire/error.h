@@ -1,4 +1,4 @@
-// Why bytes are no datagram of ours.
+// Reasons why bytes are not a valid datagram.
 #pragma once
 
 #include <cstdint>
@@ -6,21 +6,21 @@
 
 namespace tempo::wire {
 
-// No stamp, span or bound on the wire is further than this from 0, so that the sum or difference of
-// two never overflows. What is written is cut to it, what is read outside it is refused.
+// Largest absolute value of a timestamp, span or bound on the wire, so that the sum or difference
+// of two never overflows. Writers clamp to it; parsers refuse larger values.
 inline constexpr std::int64_t kMaxNanos = std::int64_t{1} << 62;
 
 enum class Error : std::uint8_t {
   too_short,
   too_long,
   wrong_version,   // not tempo's version 2
-  wrong_revision,  // not a neighbour of ours
-  wrong_length,    // the length it states is not its own
+  wrong_revision,  // not ours or a neighbouring one
+  wrong_length,    // the stated length is wrong
   no_sender,       // host 0
-  bad_section,     // cut off, or shorter than its tag allows
-  two_bodies,      // more than one section of a kind, or two that exclude each other
-  no_body,         // none that says anything
-  bad_kind,        // a number that names no message
+  bad_section,     // truncated, or shorter than its fields
+  two_bodies,      // two sections of one kind, or two that exclude each other
+  no_body,         // no section with a message
+  bad_kind,        // an unknown kind of message
   bad_name,        // too long, or not printable ASCII
   bad_value,       // a field outside its range
   count

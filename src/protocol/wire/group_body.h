@@ -1,8 +1,7 @@
-// What hosts say to each other of groups (doc/internals/groups.md), as datagrams carry it: hosts by
-// their ids, groups by their names.
+// Messages about groups (doc/internals/groups.md) in datagrams: hosts by id, groups by name.
 //
-// A word is about who stands and who leads; the others belong to an election. A field that a kind
-// does not use is 0.
+// A `word` is a heartbeat: it announces candidates and leaders. All other kinds belong to an
+// election. A field that a kind does not use is 0.
 #pragma once
 
 #include <array>
@@ -19,7 +18,7 @@
 
 namespace tempo::wire {
 
-// With "@group/" before it, it is the name of a lock.
+// The lock of a group has this name with the prefix "@group/", so it is shorter than a lock's.
 inline constexpr std::size_t kMaxGroupName = 57;
 using GroupName = Text<kMaxGroupName>;
 
@@ -30,23 +29,23 @@ struct GroupBid {
   bool operator==(const GroupBid&) const = default;
 };
 
-// From one station of a ring to another.
+// Message from one station of a ring to another.
 struct GroupRing {
-  std::uint64_t ring = 0;  // which: the sum of the ids of its hosts
+  std::uint64_t ring = 0;  // identifies the ring: sum of the ids of its hosts
   std::uint32_t election = 0;
-  std::uint32_t sequence = 0;  // of the sender's messages; 0: none
-  std::uint32_t after = 0;     // the one before it to the same station; 0: none
-  std::uint32_t answers = 0;   // an acknowledgement's
+  std::uint32_t sequence = 0;  // number of this message of the sender; 0: none
+  std::uint32_t after = 0;     // number of the previous message to the same station; 0: none
+  std::uint32_t answers = 0;   // acknowledgement: number of the message
   std::uint32_t priority = 0;
 
   bool operator==(const GroupRing&) const = default;
 };
 
-// Of a member in the list of machines that sign.
+// Signature of a member of the list of signing machines.
 struct GroupSignature {
   static constexpr std::size_t kBytes = 64;
 
-  std::uint8_t member = 0;
+  std::uint8_t member = 0;  // its position in the list
   std::array<std::byte, kBytes> bytes{};
 
   bool operator==(const GroupSignature&) const = default;
@@ -54,11 +53,11 @@ struct GroupSignature {
 inline constexpr std::size_t kMaxGroupSignatures = 3;
 using GroupSignatures = InlineVector<GroupSignature, kMaxGroupSignatures>;
 
-// Of algorithm B.2.
+// Fields of algorithm B.2.
 struct GroupSigned {
-  std::uint64_t list = 0;  // which: a hash of it
+  std::uint64_t list = 0;  // hash of the list of signing machines
   std::uint64_t election = 0;
-  std::uint32_t sender = 0;  // its place in the list
+  std::uint32_t sender = 0;  // its position in the list
   std::uint32_t size = 0;    // of a report
 
   bool operator==(const GroupSigned&) const = default;
@@ -67,46 +66,46 @@ struct GroupSigned {
 struct GroupBody {
   enum class Kind : std::uint8_t { word, begin, a, b1, c, ring, anonymous, b2 };
   static constexpr std::uint8_t kKinds = 8;
-  static constexpr std::uint8_t kSteps = 3;  // of the messages of one algorithm
-  static constexpr std::uint8_t kPhases = 8;
+  static constexpr std::uint8_t kSteps = 3;   // number of values of `step`
+  static constexpr std::uint8_t kPhases = 8;  // number of values of `phase`
 
   Kind kind = Kind::word;
   GroupName name{};
   // word
-  bool leads = false;
-  bool asks = false;
-  bool over = false;  // the group's one job is done
+  bool leads = false;  // the sender leads the group
+  bool asks = false;   // the sender asks for an answer
+  bool over = false;   // the group's single job is done
   std::uint8_t criterion = 0;
   std::uint8_t algorithm = 0;
   std::uint64_t term = 0;
   HostId heir = kNoHost;
-  Nanos ago{0};  // since it is over; not negative
-  // word: the sender's capacity; a, b1: as bid
+  Nanos ago{0};  // time since the job was done; not negative
+  // word: the sender's capacity; a, b1: the bid
   std::int64_t capacity = 0;
   // a, b1: atomic broadcast
   std::uint8_t step = 0;   // word, filler, doubt
-  std::uint8_t phase = 0;  // b1: bid, alive; c: init, elected, dup; on a ring: the message's kind
+  std::uint8_t phase = 0;  // b1: bid, alive; c: init, elected, dup; ring: kind of the message
   std::uint8_t hops = 0;
-  HostId sender = kNoHost;  // on a ring: whose priority it is, or who is elected
+  HostId sender = kNoHost;  // ring: owner of the priority, or the host elected
   std::uint32_t serial = 0;
-  std::uint32_t life = 0;     // of the first sender; on a ring: of this one
-  std::int64_t stamp_ns = 0;  // network time; begin: when
+  std::uint32_t life = 0;     // incarnation of the first sender; ring: of this sender
+  std::int64_t stamp_ns = 0;  // network time; begin: start of the election
   Nanos delay{0};             // not negative
-  // a, b1, c: of the election; on a ring: of its beginnings; word: the last election on a ring
+  // a, b1, c: number of the election; ring: number of its start; word: last election on the ring
   std::uint32_t number = 0;
   // c
   GroupBid first{};
   GroupBid second{};
-  // ring, anonymous; in the place of the bids
+  // ring, anonymous; uses the bytes of the bids
   GroupRing ring{};
-  // b2; in the place of the bids, and a section of its own
+  // b2; proof uses the bytes of the bids, signatures are a section of their own
   GroupSigned proof{};
   GroupSignatures signatures{};
 
   bool operator==(const GroupBody&) const = default;
 };
 
-inline constexpr std::size_t kGroupFixedBytes = 108;  // of a group section, before the name
+inline constexpr std::size_t kGroupFixedBytes = 108;  // of a group section before the name
 
 inline constexpr std::size_t kMaxGroupSignatureBytes =
     1 + kMaxGroupSignatures * (1 + GroupSignature::kBytes);

@@ -138,21 +138,21 @@ void put_standing(Writer& out, const LockStanding& standing) {
   put_waiters(out, standing.waiting);
 }
 
-// Somebody votes, nobody twice; a chair has votes if it is taken.
+// There is at least one voter, no host occurs twice, and exactly the slots in use have votes.
 Result<LockVoters, Error> take_voters(Reader in) {
   if (in.left() < kLockVotersFixedBytes) return std::unexpected(Error::bad_section);
   LockVoters voters;
   voters.count = in.take<std::uint64_t>();
   voters.number = in.take<std::uint32_t>();
   const auto count = in.take<std::uint8_t>();
-  if (count > LockVoters::kMost || in.left() < count * kLockVoterBytes)
+  if (count > LockVoters::kMax || in.left() < count * kLockVoterBytes)
     return std::unexpected(Error::bad_section);
   for (std::uint8_t i = 0; i < count; ++i) {
     const HostId host{in.take<std::uint64_t>()};
     const auto votes = in.take<std::uint8_t>();
-    const auto is_it = [&](const LockVoter& voter) { return voter.host == host; };
+    const auto is_same = [&](const LockVoter& voter) { return voter.host == host; };
     if ((host == kNoHost) != (votes == 0) ||
-        (host != kNoHost && std::ranges::any_of(voters.chairs, is_it)))
+        (host != kNoHost && std::ranges::any_of(voters.chairs, is_same)))
       return std::unexpected(Error::bad_value);
     voters.chairs.push_back({.host = host, .votes = votes});
   }
@@ -172,14 +172,14 @@ void put_voters(Writer& out, const LockVoters& voters) {
   }
 }
 
-// Voters are told in the order of their ids, none twice.
-Result<VoterSetBody, Error> take_roster(Reader in) {
+// The voters are in the order of their ids, and none occurs twice.
+Result<VoterSetBody, Error> take_voter_set(Reader in) {
   if (in.left() < 2) return std::unexpected(Error::bad_section);
   VoterSetBody body;
   const auto stage = in.take<std::uint8_t>();
   const auto count = in.take<std::uint8_t>();
   if (stage >= VoterSetBody::kStages) return std::unexpected(Error::bad_kind);
-  if (count > VoterSetBody::kMost || in.left() < count * sizeof(HostId))
+  if (count > VoterSetBody::kMax || in.left() < count * sizeof(HostId))
     return std::unexpected(Error::bad_section);
   body.stage = static_cast<VoterSetBody::Stage>(stage);
   HostId last = kNoHost;
@@ -192,7 +192,7 @@ Result<VoterSetBody, Error> take_roster(Reader in) {
   return body;
 }
 
-void put_roster(Writer& out, const VoterSetBody& body) {
+void put_voter_set(Writer& out, const VoterSetBody& body) {
   out.put(std::to_underlying(body.stage));
   out.put(static_cast<std::uint8_t>(body.voters.size()));
   for (const HostId voter : body.voters) out.put(std::to_underlying(voter));

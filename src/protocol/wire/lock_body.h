@@ -1,7 +1,7 @@
-// What members say to each other of locks (doc/internals/lease.md), as datagrams carry it: hosts by
-// their ids, locks by their names.
+// Messages about locks (doc/internals/lease.md) in datagrams: hosts by id, locks by name.
 //
-// Kinds and reasons count as the lock's own enumerations do. A field that a kind does not use is 0.
+// Kinds and reasons have the values of the lock protocol's enumerations; the fields have the names
+// of its messages. A field that a kind does not use is 0.
 #pragma once
 
 #include <cstddef>
@@ -39,7 +39,7 @@ inline constexpr std::size_t kMaxLockEnds = 3;
 inline constexpr std::size_t kMaxLockStandings = 6;
 using LockWaiters = InlineVector<LockWaiter, kMaxLockWaiters>;
 
-// The waiters of a third member, as the sender of a PASS knows them.
+// Waiters of another member, as the sender of a PASS knows them.
 struct LockStanding {
   HostId member = kNoHost;
   std::uint32_t boot = 0;
@@ -49,31 +49,31 @@ struct LockStanding {
   bool operator==(const LockStanding&) const = default;
 };
 
-// What only a PASS says.
+// Fields of a PASS only.
 struct LockPass {
   HostId target = kNoHost;
   std::uint32_t sub = 0;
   Nanos left{0};  // not negative
   std::uint64_t ticket = 0;
-  InlineVector<LockStanding, kMaxLockStandings> standings{};  // each a section of its own
+  InlineVector<LockStanding, kMaxLockStandings> standings{};  // one section each
 
   bool operator==(const LockPass&) const = default;
 };
 
 struct LockVoter {
-  HostId host = kNoHost;  // of a chair that is free: none
+  HostId host = kNoHost;  // kNoHost: the slot is free
   std::uint8_t votes = 0;
 
   bool operator==(const LockVoter&) const = default;
 };
 
-// Who votes, by chairs up to the last that is taken.
+// The voters by slot, up to the last slot in use.
 struct LockVoters {
-  static constexpr std::size_t kMost = 8;
+  static constexpr std::size_t kMax = 8;
 
-  std::uint64_t count = 0;   // of the ballot under which it was proposed; 0: it is in force
-  std::uint32_t number = 0;  // of the view; 0: nothing is said
-  InlineVector<LockVoter, kMost> chairs{};
+  std::uint64_t count = 0;   // of the ballot that proposed this view; 0: the view is in force
+  std::uint32_t number = 0;  // of the view; 0: no view in this message
+  InlineVector<LockVoter, kMax> chairs{};
 
   bool operator==(const LockVoters&) const = default;
 };
@@ -86,13 +86,13 @@ struct LockBody {
   std::uint8_t why = 0;
   bool shared = false;
   bool held = false;
-  LockName name{};  // empty: of all locks
+  LockName name{};  // empty: concerns all locks
   std::uint32_t view = 0;
   std::uint32_t boot = 0;
   std::uint32_t k = 0;
   std::uint32_t to_boot = 0;
   std::uint32_t to_k = 0;
-  std::uint32_t named = 0;  // voters, as bits by their chairs
+  std::uint32_t named = 0;  // set of voters, one bit per slot
   LockBallot ballot{};
   std::uint64_t top = 0;
   Nanos length{0};  // not negative
@@ -100,27 +100,27 @@ struct LockBody {
   std::uint64_t reserve = 0;
   LockWaiters waiting{};
   InlineVector<LockBallot, kMaxLockEnds> ends{};
-  LockPass pass{};    // a section of its own, of those that have a target
-  LockVoters set{};   // a section of its own, if something is said: the view in force
-  LockVoters next{};  // another: what was accepted or is proposed to follow it
+  LockPass pass{};    // a section of its own; absent without a target
+  LockVoters set{};   // the view in force; a section of its own, absent if number is 0
+  LockVoters next{};  // the view accepted or proposed as its successor; likewise
 
   bool operator==(const LockBody&) const = default;
 };
 
-// Who the first voters are to be, while it is being agreed.
+// Proposal of the first voters, while the hosts agree on them.
 struct VoterSetBody {
   enum class Stage : std::uint8_t { proposed, ready, committed };
   static constexpr std::uint8_t kStages = 3;
-  static constexpr std::size_t kMost = 8;
+  static constexpr std::size_t kMax = 8;
 
   Stage stage = Stage::proposed;
-  InlineVector<HostId, kMost> voters{};
+  InlineVector<HostId, kMax> voters{};
 
   bool operator==(const VoterSetBody&) const = default;
 };
 
-// Bodies of sections, without tag and length.
-inline constexpr std::size_t kLockFixedBytes = 78;  // of a lock section, before its lists and name
+// Sizes of section bodies, without tag and length.
+inline constexpr std::size_t kLockFixedBytes = 78;  // of a lock section before its lists and name
 inline constexpr std::size_t kLockPassBytes = 28;
 inline constexpr std::size_t kLockStandingFixedBytes = 17;
 inline constexpr std::size_t kLockWaiterBytes = 9;
@@ -132,19 +132,19 @@ inline constexpr std::size_t kMaxLockStandingBytes =
 inline constexpr std::size_t kLockVotersFixedBytes = 13;
 inline constexpr std::size_t kLockVoterBytes = 9;
 inline constexpr std::size_t kMaxLockVotersBytes =
-    kLockVotersFixedBytes + LockVoters::kMost * kLockVoterBytes;
-inline constexpr std::size_t kMaxRosterBytes = 2 + VoterSetBody::kMost * sizeof(HostId);
+    kLockVotersFixedBytes + LockVoters::kMax * kLockVoterBytes;
+inline constexpr std::size_t kMaxVoterSetBytes = 2 + VoterSetBody::kMax * sizeof(HostId);
 
-Result<LockBody, Error> take_lock(Reader in);  // without its pass and its voters
-Result<LockPass, Error> take_pass(Reader in);  // without its standings
+Result<LockBody, Error> take_lock(Reader in);  // without pass, set and next
+Result<LockPass, Error> take_pass(Reader in);  // without standings
 Result<LockStanding, Error> take_standing(Reader in);
 Result<LockVoters, Error> take_voters(Reader in);
-Result<VoterSetBody, Error> take_roster(Reader in);
+Result<VoterSetBody, Error> take_voter_set(Reader in);
 
 void put_lock(Writer& out, const LockBody& body);
 void put_pass(Writer& out, const LockPass& pass);
 void put_standing(Writer& out, const LockStanding& standing);
 void put_voters(Writer& out, const LockVoters& voters);
-void put_roster(Writer& out, const VoterSetBody& body);
+void put_voter_set(Writer& out, const VoterSetBody& body);
 
 }  // namespace tempo::wire

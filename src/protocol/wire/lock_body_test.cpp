@@ -12,8 +12,8 @@
 namespace tempo::wire {
 namespace {
 
-// By hand from the tables of doc/reference/wire.md.
-TEST(LockBody, IsTheseBytes) {
+// Bytes by hand from the tables of doc/reference/wire.md.
+TEST(LockBody, EncodesALock) {
   Datagram datagram{.header = sample_header()};
   LockBody& body = datagram.lock.emplace();
   body.kind = 0;
@@ -44,7 +44,7 @@ TEST(LockBody, IsTheseBytes) {
   EXPECT_EQ(parse(bytes_of(datagram)).value(), datagram);
 }
 
-TEST(LockBody, RosterIsTheseBytes) {
+TEST(LockBody, EncodesAVoterSet) {
   Datagram datagram{.header = sample_header()};
   datagram.voter_set = VoterSetBody{.stage = VoterSetBody::Stage::ready};
   datagram.voter_set->voters.push_back(HostId{5});
@@ -71,14 +71,14 @@ Datagram sample_voters() {
   return datagram;
 }
 
-TEST(LockBody, VotersAreTheseBytes) {
+TEST(LockBody, EncodesVoters) {
   using namespace std::string_literals;
   EXPECT_EQ(written(sample_voters()).substr(2 + 78),
             "\x0c\x28"                  // 13 + 3 * 9
             "\0\0\0\0\0\0\0\0"          // in force
-            "\0\0\0\3\3"                // view 3, three chairs
+            "\0\0\0\3\3"                // view 3, three slots
             "\0\0\0\0\0\0\x10\x01\x02"  // two votes
-            "\0\0\0\0\0\0\0\0\0"        // free
+            "\0\0\0\0\0\0\0\0\0"        // free slot
             "\0\0\0\0\0\0\x10\x02\x01"
             "\x0d\x16"  // 13 + 9
             "\0\0\0\0\0\0\1\2"
@@ -87,18 +87,20 @@ TEST(LockBody, VotersAreTheseBytes) {
   EXPECT_EQ(parse(bytes_of(sample_voters())).value(), sample_voters());
 }
 
-TEST(LockBody, VotersMakeSense) {
+TEST(LockBody, RefusesInvalidVoters) {
   const std::size_t set = kFirst + 78 + 2;
   EXPECT_EQ(with_byte(sample_voters(), set + 11, 0), Error::bad_value) << "view 0";
-  EXPECT_EQ(with_byte(sample_voters(), set + 12, 9), Error::bad_section) << "nine chairs";
-  EXPECT_EQ(with_byte(sample_voters(), set + 12, 0), Error::bad_value) << "nobody votes";
-  EXPECT_EQ(with_byte(sample_voters(), set + 12, 2), Error::bad_value) << "the last chair is free";
-  EXPECT_EQ(with_byte(sample_voters(), set + 13 + 8, 0), Error::bad_value) << "no votes";
-  EXPECT_EQ(with_byte(sample_voters(), set + 13 + 9 + 8, 1), Error::bad_value) << "nobody's votes";
-  EXPECT_EQ(with_byte(sample_voters(), set + 13 + 18 + 7, 1), Error::bad_value) << "one twice";
+  EXPECT_EQ(with_byte(sample_voters(), set + 12, 9), Error::bad_section) << "nine slots";
+  EXPECT_EQ(with_byte(sample_voters(), set + 12, 0), Error::bad_value) << "no voters";
+  EXPECT_EQ(with_byte(sample_voters(), set + 12, 2), Error::bad_value) << "the last slot is free";
+  EXPECT_EQ(with_byte(sample_voters(), set + 13 + 8, 0), Error::bad_value)
+      << "a voter without votes";
+  EXPECT_EQ(with_byte(sample_voters(), set + 13 + 9 + 8, 1), Error::bad_value)
+      << "votes of a free slot";
+  EXPECT_EQ(with_byte(sample_voters(), set + 13 + 18 + 7, 1), Error::bad_value) << "a host twice";
 }
 
-TEST(LockBody, TheLongestIsReadAsWritten) {
+TEST(LockBody, LongestIsParsedAsWritten) {
   Datagram datagram = sample_lock();
   datagram.name = Name(std::string(kMaxName, 'x'));
   datagram.view = 1;
@@ -109,38 +111,39 @@ TEST(LockBody, TheLongestIsReadAsWritten) {
   EXPECT_EQ(parse(bytes).value(), datagram);
 }
 
-TEST(LockBody, CutAnywhereIsRefused) {
+TEST(LockBody, TruncatedAnywhereIsRefused) {
   const Bytes whole = bytes_of(sample_lock());
   for (std::size_t size = kHeaderBytes; size < whole.size(); ++size) {
     Bytes bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
     bytes[4] = static_cast<std::byte>(size >> 8U);
     bytes[5] = static_cast<std::byte>(size & 255U);
-    // Between two sections it is a shorter datagram.
+    // Truncated between two sections it is a valid shorter datagram.
     const bool between =
         size == kHeaderBytes + 228 || (size >= kHeaderBytes + 258 && (size - 306) % 55 == 0);
     EXPECT_EQ(error_of(bytes) == Error::count, between) << size;
   }
 }
 
-TEST(LockBody, HasListsAsLongAsItSays) {
+TEST(LockBody, RefusesListsLongerThanTheSection) {
   EXPECT_EQ(with_byte(sample_lock(), kFirst + 3, 5), Error::bad_section) << "waiters";
   EXPECT_EQ(with_byte(sample_lock(), kFirst + 4, 4), Error::bad_section) << "ends";
   EXPECT_EQ(with_byte(sample_lock(), kFirst + 5, 65), Error::bad_section) << "name";
   EXPECT_EQ(with_byte(sample_lock(), kFirst + 5, 63), Error::count)
-      << "bytes behind it are skipped";
+      << "the parser skips trailing bytes";
 }
 
-TEST(LockBody, HasValuesInTheirRanges) {
+TEST(LockBody, RefusesValuesOutOfRange) {
   EXPECT_EQ(with_byte(sample_lock(), kFirst, 9), Error::bad_kind);
   EXPECT_EQ(with_byte(sample_lock(), kFirst + 1, 6), Error::bad_value) << "why";
-  EXPECT_EQ(with_byte(sample_lock(), kFirst + 54, 0x80), Error::bad_value) << "a negative length";
-  EXPECT_EQ(with_byte(sample_lock(), kFirst + 54, 0x41), Error::bad_value) << "a long one";
+  EXPECT_EQ(with_byte(sample_lock(), kFirst + 54, 0x80), Error::bad_value) << "negative length";
+  EXPECT_EQ(with_byte(sample_lock(), kFirst + 54, 0x41), Error::bad_value) << "length too long";
   EXPECT_EQ(with_byte(sample_lock(), kFirst + 225, 0x07), Error::bad_name);
   const std::size_t pass = kFirst + 226 + 2;
-  EXPECT_EQ(with_byte(sample_lock(), pass + 12, 0x80), Error::bad_value) << "a negative rest";
+  EXPECT_EQ(with_byte(sample_lock(), pass + 12, 0x80), Error::bad_value)
+      << "negative remaining time";
 }
 
-TEST(LockBody, NoPassStandsAlone) {
+TEST(LockBody, RefusesAPassWithoutItsLock) {
   const Bytes whole = bytes_of(sample_lock());
   const auto without = [&](std::size_t from, std::size_t count) {
     Bytes bytes = whole;
@@ -150,11 +153,11 @@ TEST(LockBody, NoPassStandsAlone) {
     bytes[5] = static_cast<std::byte>(bytes.size() & 255U);
     return error_of(bytes);
   };
-  EXPECT_EQ(without(kHeaderBytes, 2 + 226), Error::no_body) << "without its lock";
+  EXPECT_EQ(without(kHeaderBytes, 2 + 226), Error::no_body) << "pass without a lock";
   EXPECT_EQ(without(kFirst + 226, 2 + 28), Error::no_body) << "standings without a pass";
 }
 
-TEST(LockBody, HasNoSeventhStanding) {
+TEST(LockBody, RefusesASeventhStanding) {
   Bytes bytes = bytes_of(sample_lock());
   const Bytes last(bytes.end() - 55, bytes.end());
   bytes.insert(bytes.end(), last.begin(), last.end());
@@ -163,15 +166,15 @@ TEST(LockBody, HasNoSeventhStanding) {
   EXPECT_EQ(error_of(bytes), Error::two_bodies);
 }
 
-TEST(LockBody, VotersAreInOrder) {
+TEST(LockBody, RefusesAVoterSetOutOfOrder) {
   Datagram datagram{.header = sample_header()};
   datagram.voter_set.emplace();
   datagram.voter_set->voters.push_back(HostId{5});
   datagram.voter_set->voters.push_back(HostId{6});
-  EXPECT_EQ(with_byte(datagram, kFirst + 17, 5), Error::bad_value) << "twice the same";
+  EXPECT_EQ(with_byte(datagram, kFirst + 17, 5), Error::bad_value) << "the same voter twice";
   EXPECT_EQ(with_byte(datagram, kFirst + 17, 4), Error::bad_value);
   EXPECT_EQ(with_byte(datagram, kFirst, 3), Error::bad_kind) << "stage";
-  EXPECT_EQ(with_byte(datagram, kFirst + 1, 3), Error::bad_section) << "more than there are";
+  EXPECT_EQ(with_byte(datagram, kFirst + 1, 3), Error::bad_section) << "count too large";
 }
 
 }  // namespace

@@ -9,8 +9,8 @@ constexpr std::uint8_t kBusy = 1;
 
 }  // namespace
 
-Result<MutexBody, Error> take_quiet(Reader in) {
-  if (in.left() < kQuietFixedBytes) return std::unexpected(Error::bad_section);
+Result<MutexBody, Error> take_mutex(Reader in) {
+  if (in.left() < kMutexFixedBytes) return std::unexpected(Error::bad_section);
   MutexBody body;
   body.kind = in.take<std::uint8_t>();
   const auto flags = in.take<std::uint8_t>();
@@ -29,7 +29,7 @@ Result<MutexBody, Error> take_quiet(Reader in) {
   return body;
 }
 
-void put_quiet(Writer& out, const MutexBody& body) {
+void put_mutex(Writer& out, const MutexBody& body) {
   CHECK(body.kind < MutexBody::kKinds && !body.name.text().empty());
   out.put(body.kind);
   out.put(static_cast<std::uint8_t>((body.shared ? kShared : 0) | (body.reply ? kReply : 0)));
@@ -49,7 +49,7 @@ Result<BeatBody, Error> take_beat(Reader in) {
   body.busy = (in.take<std::uint8_t>() & kBusy) != 0;
   const auto count = in.take<std::uint8_t>();
   if (body.number == 0) return std::unexpected(Error::bad_value);
-  if (count > BeatBody::kMost || in.left() < count * kBeatEntryBytes)
+  if (count > BeatBody::kMax || in.left() < count * kBeatEntryBytes)
     return std::unexpected(Error::bad_section);
   for (std::uint8_t i = 0; i < count; ++i) {
     BeatBody::Entry entry;

@@ -12,7 +12,7 @@
 namespace tempo::wire {
 namespace {
 
-Datagram sample_quiet() {
+Datagram sample_mutex() {
   Datagram datagram{.header = sample_header()};
   datagram.bounded_delay = MutexBody{.kind = 1,
                                      .shared = true,
@@ -35,10 +35,10 @@ Datagram sample_beat() {
   return datagram;
 }
 
-// By hand from the tables of doc/reference/wire.md.
-TEST(MutexBody, IsTheseBytes) {
+// Bytes by hand from the tables of doc/reference/wire.md.
+TEST(MutexBody, EncodesAMessage) {
   using namespace std::string_literals;
-  EXPECT_EQ(written(sample_quiet()),
+  EXPECT_EQ(written(sample_mutex()),
             "\x0e\x1f"  // 27 + 4
             "\1\3\4"
             "\0\0\0\2"
@@ -46,10 +46,10 @@ TEST(MutexBody, IsTheseBytes) {
             "\0\0\0\0\0\0\4\5"
             "\0\0\0\6"
             "door"s);
-  EXPECT_EQ(parse(bytes_of(sample_quiet())).value(), sample_quiet());
+  EXPECT_EQ(parse(bytes_of(sample_mutex())).value(), sample_mutex());
 }
 
-TEST(MutexBody, BeatIsTheseBytes) {
+TEST(MutexBody, EncodesABeat) {
   using namespace std::string_literals;
   EXPECT_EQ(written(sample_beat()),
             "\x0f\x1e"  // 10 + 20
@@ -58,18 +58,18 @@ TEST(MutexBody, BeatIsTheseBytes) {
   EXPECT_EQ(parse(bytes_of(sample_beat())).value(), sample_beat());
 }
 
-TEST(MutexBody, HasValuesInTheirRanges) {
-  EXPECT_EQ(with_byte(sample_quiet(), kFirst, 5), Error::bad_kind);
-  EXPECT_EQ(with_byte(sample_quiet(), kFirst + 2, 0), Error::bad_section) << "no name";
-  EXPECT_EQ(with_byte(sample_quiet(), kFirst + 2, 5), Error::bad_section) << "a longer one";
-  EXPECT_EQ(with_byte(sample_quiet(), kFirst + 27, 7), Error::bad_name);
+TEST(MutexBody, RefusesValuesOutOfRange) {
+  EXPECT_EQ(with_byte(sample_mutex(), kFirst, 5), Error::bad_kind);
+  EXPECT_EQ(with_byte(sample_mutex(), kFirst + 2, 0), Error::bad_section) << "no name";
+  EXPECT_EQ(with_byte(sample_mutex(), kFirst + 2, 5), Error::bad_section) << "name too long";
+  EXPECT_EQ(with_byte(sample_mutex(), kFirst + 27, 7), Error::bad_name);
   EXPECT_EQ(with_byte(sample_beat(), kFirst + 7, 0), Error::bad_value) << "beat 0";
   EXPECT_EQ(with_byte(sample_beat(), kFirst + 9, 2), Error::bad_section) << "two members";
-  EXPECT_EQ(with_byte(sample_beat(), kFirst + 9, 9), Error::bad_section) << "nine";
+  EXPECT_EQ(with_byte(sample_beat(), kFirst + 9, 9), Error::bad_section) << "nine members";
 }
 
-TEST(MutexBody, CutAnywhereIsRefused) {
-  for (const Datagram& datagram : {sample_quiet(), sample_beat()}) {
+TEST(MutexBody, TruncatedAnywhereIsRefused) {
+  for (const Datagram& datagram : {sample_mutex(), sample_beat()}) {
     const Bytes whole = bytes_of(datagram);
     for (std::size_t size = kHeaderBytes; size < whole.size(); ++size) {
       Bytes bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));

@@ -1,4 +1,4 @@
-// Short texts as datagrams carry them: printable ASCII, without allocation.
+// Short texts in datagrams: printable ASCII, stored inline.
 #pragma once
 
 #include <algorithm>
@@ -11,21 +11,21 @@
 
 namespace tempo::wire {
 
-template <std::size_t kMost>
+template <std::size_t kMax>
 class Text {
-  static_assert(kMost <= 255, "lengths on the wire are bytes");
+  static_assert(kMax <= 255, "lengths on the wire are bytes");
 
  public:
   Text() = default;
-  // Cut to kMost characters; anything but printable ASCII becomes '?'.
+  // Cut to kMax characters; anything but printable ASCII becomes '?'.
   explicit Text(std::string_view text)
-      : size_(static_cast<std::uint8_t>(std::min(text.size(), kMost))) {
+      : size_(static_cast<std::uint8_t>(std::min(text.size(), kMax))) {
     std::ranges::transform(text.substr(0, size_), text_.begin(),
                            [](char c) { return printable(c) ? c : '?'; });
   }
-  // Nothing, if it is too long or not printable.
+  // nullopt: too long, or not printable.
   static std::optional<Text> read(std::span<const std::byte> bytes) {
-    if (bytes.size() > kMost) return std::nullopt;
+    if (bytes.size() > kMax) return std::nullopt;
     Text read;
     for (const std::byte byte : bytes) {
       const char c = static_cast<char>(byte);
@@ -41,11 +41,11 @@ class Text {
  private:
   static constexpr bool printable(char c) { return c >= ' ' && c <= '~'; }
 
-  std::array<char, kMost> text_{};
+  std::array<char, kMax> text_{};
   std::uint8_t size_ = 0;
 };
 
 inline constexpr std::size_t kMaxName = 63;
-using Name = Text<kMaxName>;  // a host's
+using Name = Text<kMaxName>;  // of a host
 
 }  // namespace tempo::wire

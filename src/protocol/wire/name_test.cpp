@@ -7,7 +7,7 @@
 namespace tempo::wire {
 namespace {
 
-TEST(Name, IsCutAndCleaned) {
+TEST(Name, IsTruncatedAndCleaned) {
   EXPECT_EQ(Name("earth").text(), "earth");
   EXPECT_EQ(Name("ea\x1b[1mrth\n").text(), "ea?[1mrth?");
   EXPECT_EQ(Name(std::string(64, 'x')).text(), std::string(63, 'x'));
@@ -15,7 +15,7 @@ TEST(Name, IsCutAndCleaned) {
   EXPECT_FALSE(Name("a") == Name("ab"));
 }
 
-TEST(Name, IsReadAsItIsOrNotAtAll) {
+TEST(Name, ReadRefusesInvalidText) {
   const auto read = [](std::string_view text) {
     return Name::read(std::as_bytes(std::span(text)));
   };

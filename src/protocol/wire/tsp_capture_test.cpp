@@ -1,4 +1,5 @@
-// What historical daemons said, read as tshark reads it; and what we say, read by tshark.
+// Captures of historical daemons, compared with tshark's reading; and our datagrams, read by
+// tshark.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -36,7 +37,7 @@ Bytes bytes_of(const Datagram& datagram) {
   return {buffer.begin(), buffer.end()};
 }
 
-// A line as tshark prints it; testdata/README.md has the fields.
+// A line as tshark prints it; testdata/README.md lists the fields.
 std::string line_of(std::size_t frame, const Datagram& datagram) {
   std::ostringstream line;
   line << frame << '\t' << int{std::to_underlying(datagram.type)} << '\t' << datagram.sequence
@@ -60,7 +61,7 @@ class Captures : public testing::TestWithParam<const char*> {
   std::vector<Captured> datagrams_ = Capture(std::as_bytes(std::span(file_))).udp(kPort);
 };
 
-TEST_P(Captures, AreReadAsTsharkReadsThem) {
+TEST_P(Captures, AreParsedAsByTshark) {
   std::string text;
   for (const Captured& captured : datagrams_) {
     const auto datagram = parse(captured.payload);
@@ -71,8 +72,8 @@ TEST_P(Captures, AreReadAsTsharkReadsThem) {
   EXPECT_EQ(text, file_text(stem_.string() + ".txt"));
 }
 
-// Where the old program's bytes mean something, ours are the same.
-TEST_P(Captures, AreWrittenAsTheyWere) {
+// Every meaningful byte of the historical daemon equals ours.
+TEST_P(Captures, AreWrittenIdentically) {
   ASSERT_FALSE(datagrams_.empty());
   for (const Captured& captured : datagrams_) {
     const Datagram datagram = parse(captured.payload).value();
@@ -103,21 +104,21 @@ INSTANTIATE_TEST_SUITE_P(Tsp, Captures,
                            return name;
                          });
 
-TEST(CaptureReader, SurvivesEveryCut) {
+TEST(CaptureReader, SurvivesTruncation) {
   const std::string file =
       file_text(std::filesystem::path(TEMPO_TESTDATA) / "classic-mixed-76-and-268-bytes.pcapng");
   const auto bytes = std::as_bytes(std::span(file));
-  std::size_t most = 0;
+  std::size_t max_found = 0;
   for (std::size_t size = 0; size <= bytes.size(); size += 7) {
-    // A copy of its own, so that the sanitizer sees one byte too far.
+    // A copy, so that the sanitizer detects an access beyond its end.
     const Bytes cut(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size));
-    most = std::max(most, Capture(cut).udp(kPort).size());
+    max_found = std::max(max_found, Capture(cut).udp(kPort).size());
   }
-  EXPECT_GT(most, 50);
+  EXPECT_GT(max_found, 50);
 }
 
-// Every type, names from none to the longest, times on both sides of 0.
-std::vector<Datagram> ours() {
+// Every type, names from empty to the longest, times on both sides of 0.
+std::vector<Datagram> samples() {
   std::vector<Datagram> all;
   const std::array<std::int64_t, 6> times{-35'000, -1,        0,
                                           999'999, 1'000'000, 1'794'770'693'258'145};
@@ -134,7 +135,7 @@ std::vector<Datagram> ours() {
   return all;
 }
 
-// A file of the older kind, pcap: IPv4 packets without a link below them.
+// A file in the older format pcap: IPv4 packets without a link layer.
 Bytes pcap_of(const std::vector<Datagram>& datagrams) {
   Bytes file(24 + datagrams.size() * (16 + 28 + kBytes));
   Writer out(file);
@@ -153,7 +154,7 @@ Bytes pcap_of(const std::vector<Datagram>& datagrams) {
     out.put(std::uint16_t{0x4500});
     out.put(kIp);
     out.put(std::uint32_t{0});
-    out.put(std::uint32_t{0x40110000});  // lives 64, UDP, no checksum
+    out.put(std::uint32_t{0x40110000});  // TTL 64, UDP, no checksum
     out.put(std::uint32_t{0x0a000001});
     out.put(std::uint32_t{0x0a0000ff});
     out.put(kPort);
@@ -165,7 +166,7 @@ Bytes pcap_of(const std::vector<Datagram>& datagrams) {
   return file;
 }
 
-std::string answer_of(const std::string& command) {
+std::string output_of(const std::string& command) {
   std::string text;
   std::FILE* pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) return text;
@@ -176,14 +177,14 @@ std::string answer_of(const std::string& command) {
   return text;
 }
 
-TEST(Tshark, ReadsWhatWeWrite) {
+TEST(Tshark, ReadsOurDatagrams) {
   if (std::system("command -v tshark >/dev/null 2>&1") != 0) GTEST_SKIP() << "tshark is missing";
   const std::filesystem::path path = std::filesystem::path(testing::TempDir()) /
                                      ("tempo_tsp_" + std::to_string(getpid()) + ".pcap");
-  const Bytes file = pcap_of(ours());
+  const Bytes file = pcap_of(samples());
   std::ofstream(path, std::ios::binary)
       .write(reinterpret_cast<const char*>(file.data()), static_cast<std::streamsize>(file.size()));
-  const std::string read = answer_of(
+  const std::string read = output_of(
       "tshark -n -r '" + path.string() +
       "' -Y tsp -T fields -e frame.number -e tsp.type -e tsp.sequence -e tsp.sec -e tsp.usec "
       "-e tsp.hopcnt -e tsp.name 2>/dev/null");
@@ -191,7 +192,7 @@ TEST(Tshark, ReadsWhatWeWrite) {
 
   std::string expected;
   std::size_t frame = 0;
-  for (const Datagram& datagram : ours()) expected += line_of(++frame, datagram);
+  for (const Datagram& datagram : samples()) expected += line_of(++frame, datagram);
   EXPECT_EQ(read, expected);
 }
 

@@ -12,8 +12,8 @@
 namespace tempo::wire::tsp {
 namespace {
 
-// What is written is read back.
-RC_GTEST_PROP(TspProperty, IsReadAsWritten, (std::uint16_t sequence, const std::string& name)) {
+// Every datagram is parsed as it was written.
+RC_GTEST_PROP(TspProperty, IsParsedAsWritten, (std::uint16_t sequence, const std::string& name)) {
   Datagram datagram{.type = Type{*rc::gen::inRange<std::uint8_t>(1, kLastType + 1)},
                     .sequence = sequence,
                     .name = Name(name)};
@@ -28,7 +28,7 @@ RC_GTEST_PROP(TspProperty, IsReadAsWritten, (std::uint16_t sequence, const std::
   RC_ASSERT(parse(bytes).value() == datagram);
 }
 
-// Any bytes at all are read or refused by name.
+// Any bytes are parsed or refused with an Error.
 RC_GTEST_PROP(TspProperty, SurvivesAnyBytes, (std::vector<std::uint8_t> noise)) {
   noise.resize(*rc::gen::inRange<std::size_t>(0, 400));
   if (noise.size() > 2) {

@@ -1,7 +1,7 @@
-// A little of pcapng for the tests: the UDP payloads of one port in a capture of IPv4 on Ethernet.
+// Minimal pcapng reader for tests: the UDP payloads of one port in a capture of IPv4 on Ethernet.
 //
-// Reads what dumpcap writes on this side of the world: little endian, enhanced packet blocks.
-// Anything else is passed over, and every length is checked against what is there.
+// It reads what dumpcap writes on a little-endian machine: enhanced packet blocks. It skips all
+// other blocks and checks every length against the size of the file.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,13 @@
 namespace tempo::wire {
 
 struct Captured {
-  std::size_t frame = 0;  // counted from 1, as people who look at captures do
+  std::size_t frame = 0;  // number of the frame, from 1, as in tshark
   std::span<const std::byte> payload;
 };
 
 class Capture {
  public:
-  // `file` must outlive what is read from it.
+  // `file` must outlive the payloads returned.
   explicit Capture(std::span<const std::byte> file) : file_(file) {}
 
   std::vector<Captured> udp(std::uint16_t port) const {
