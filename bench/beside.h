@@ -1,4 +1,4 @@
-// Programs of the same build, which lie in the same directory as the benchmark.
+// Path of a program of the same build, in the directory of the benchmark.
 #pragma once
 
 #include <filesystem>

@@ -1,6 +1,6 @@
-// How well the estimator and the ensemble keep time: the whole table of doc/internals/clock.md.
+// Accuracy of the estimator and the ensemble: the complete table of doc/internals/clock.md.
 //
-//     bench_clock [SEEDS [NAME]]     8 seeds, every row, unless told otherwise
+//     bench_clock [SEEDS [NAME]]     default: 8 seeds, every row
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
@@ -20,8 +20,8 @@ namespace {
 
 struct Row {
   Trial trial;
-  double rms = 0;   // bar, in microseconds; 0: none
-  double most = 0;  // bar for the largest error; 0: none
+  double rms = 0;   // target, microseconds; 0: none
+  double most = 0;  // target for the largest error, microseconds; 0: none
 };
 
 std::string with(const char* jitter) { return std::string("100us+") + jitter; }
@@ -72,8 +72,8 @@ std::vector<Row> rows() {
 }
 
 void report(int seeds, const char* only) {
-  fmt::print("{:28} {:>8} {:>8} {:>8} {:>8} {:>8} {:>7} {:>8} {:>8} {:>6}\n", "us", "rms", "bar",
-             "worst", "max", "bar", "sigma", "width", "at 10 s", "broken");
+  fmt::print("{:28} {:>8} {:>8} {:>8} {:>8} {:>8} {:>7} {:>8} {:>8} {:>6}\n", "us", "rms", "target",
+             "worst", "max", "target", "sigma", "width", "at 10 s", "broken");
   for (const Row& row : rows()) {
     if (only != nullptr && row.trial.name.find(only) == std::string::npos) continue;
     const Summary s = summarize(row.trial, seeds);
@@ -86,11 +86,11 @@ void report(int seeds, const char* only) {
 
 void report_scale(int seeds) {
   fmt::print("\n{:28} {:>10} {:>10} {:>8} {:>8} {:>8} {:>10}\n", "scale, Allan dev. at 256 s",
-             "scale", "member", "ratio", "worst", "bar", "jolt us");
+             "scale", "member", "ratio", "worst", "target", "jolt us");
   struct Case {
     const char* name = "";
     AssemblyTrial trial;
-    double bar = 0;
+    double target = 0;
   };
   for (const Case& one :
        {Case{"8 nodes", {.nodes = 8}, 0.45}, Case{"16 nodes", {.nodes = 16}, 0.33},
@@ -110,12 +110,12 @@ void report_scale(int seeds) {
       jolt = std::max(jolt, outcome.most_increment);
     }
     fmt::print("{:28} {:10.2e} {:10.2e} {:8.3f} {:8.3f} {:8.2f} {:10.2f}\n", one.name, scale,
-               member, ratio, worst, one.bar, jolt);
+               member, ratio, worst, one.target, jolt);
     std::fflush(stdout);
   }
 }
 
-// Processor time and memory of one reference whose windows are full.
+// CPU time and memory for one reference with full windows.
 void report_cost() {
   constexpr int kWarm = 2000;
   constexpr int kTimed = 10000;
@@ -140,19 +140,20 @@ void report_cost() {
       estimator.add(exchanges[static_cast<std::size_t>(t)]);
     best = std::min(best, static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC / kTimed);
   }
-  fmt::print("\nan exchange costs {:.1f} us (bar 20); a reference holds {:.2f} MB (bar 0.7)\n",
-             best * 1e6, static_cast<double>(Estimator::most_bytes()) * 1e-6);
+  fmt::print(
+      "\nan exchange costs {:.1f} us (target 20); a reference holds {:.2f} MB (target 0.7)\n",
+      best * 1e6, static_cast<double>(Estimator::most_bytes()) * 1e-6);
 }
 
 }  // namespace
 }  // namespace tempo::clock::testing
 
 int main(int argc, char** argv) {
-  CLI::App arguments("how well the estimator and the ensemble keep time");
+  CLI::App arguments("accuracy of the estimator and the ensemble");
   int seeds = 8;
   std::string only;
   arguments.add_option("seeds", seeds)->check(CLI::Range(1, 1000))->capture_default_str();
-  arguments.add_option("name", only, "of one row; else there are all");
+  arguments.add_option("name", only, "only rows whose name contains this");
   CLI11_PARSE(arguments, argc, argv);
   tempo::clock::testing::report(seeds, only.empty() ? nullptr : only.c_str());
   if (!only.empty()) return 0;

@@ -1,10 +1,11 @@
-// How soon there is a new master when the old one's process dies or its wire is cut, and what an
-// idle daemon costs. Real daemons in network namespaces (needs root, else it says so and ends).
+// Time until a new master is elected after the old one's process dies or its link is cut, and the
+// cost of an idle daemon. Uses real daemons in network namespaces; needs root, otherwise it prints
+// why and exits.
 //
-//   bench_daemon [--rounds N] [--load K] [--only kill]     K busy processes beside it
+//   bench_daemon [--rounds N] [--load K] [--only kill]     K busy processes run at the same time
 //
-// Times are from the kill or the cut to the moment another daemon's "became-master" is read. The
-// daemons have the real-time priority of production, and so has this program, which only measures.
+// A time is from the kill or the cut until this program reads "became-master" from another daemon.
+// The daemons and this program run with the real-time priority of production.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -34,24 +35,24 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Listens to the events of all hosts but one.
-class Ears {
+// Receives the events of all hosts but one.
+class EventListeners {
  public:
-  Ears(Site& site, std::size_t except) {
+  EventListeners(Site& site, std::size_t except) {
     ipc::Request request;
     request.verb = ipc::Verb::events;
     for (std::size_t i = 0; i < site.size(); ++i) {
       if (i == except) continue;
       auto client = client::Client::connect(site.host(i).socket(), 1s);
       if (!client || !client->send(request)) continue;
-      // Its answer: what happens from now on is told.
-      const auto agreed = client->next(1s);
-      if (agreed && *agreed) clients_.push_back(std::move(*client));
+      // After this answer the daemon sends every event.
+      const auto answer = client->next(1s);
+      if (answer && *answer) clients_.push_back(std::move(*client));
     }
   }
   std::size_t size() const { return clients_.size(); }
-  // When somebody became master, if it happens within the limit.
-  std::optional<Clock::time_point> receive_of_master(Clock::time_point limit) {
+  // Time at which a host became master; nullopt: none did before the limit.
+  std::optional<Clock::time_point> wait_for_master(Clock::time_point limit) {
     std::vector<pollfd> ends;
     ends.reserve(clients_.size());
     for (const client::Client& client : clients_)
@@ -78,12 +79,13 @@ class Ears {
 
 enum class How : std::uint8_t { kill, cut };
 
-void measure(const std::string& profile, How how, int rounds, double bar_median, double bar_worst) {
+void measure(const std::string& profile, How how, int rounds, double target_median,
+             double target_worst) {
   Site site({.tempod = bench::beside("tempod"), .profile = profile, .realtime = true});
   for (int i = 0; i < 5; ++i) site.add({.offset = i * 10ms, .drift = (i - 2) * 10e-6});
   site.start_all();
   std::vector<double> times;
-  std::vector<std::string> missed;  // why each was
+  std::vector<std::string> missed;  // reason for each round that was not measured
   for (int round = 0; round < rounds; ++round) {
     const auto steady = [&] {
       if (site.master() < 0) return false;
@@ -97,16 +99,16 @@ void measure(const std::string& profile, How how, int rounds, double bar_median,
       missed.emplace_back("no steady network");
       continue;
     }
-    std::this_thread::sleep_for(1500ms);  // the heir is named by one who has answered
+    std::this_thread::sleep_for(1500ms);  // until the master has named an heir
     const int master = site.master();
     if (master < 0) {
       missed.emplace_back("the master changed by itself");
       continue;
     }
     const auto victim = static_cast<std::size_t>(master);
-    Ears ears(site, victim);
-    if (ears.size() + 1 != site.size()) {
-      missed.emplace_back("somebody did not answer");
+    EventListeners listeners(site, victim);
+    if (listeners.size() + 1 != site.size()) {
+      missed.emplace_back("a host did not answer");
       continue;
     }
     const Clock::time_point begin = Clock::now();
@@ -114,28 +116,28 @@ void measure(const std::string& profile, How how, int rounds, double bar_median,
       site.host(victim).kill_worker();
     else
       site.host(victim).set_link(false);
-    const Clock::time_point done = Clock::now();
-    const auto heard = ears.receive_of_master(begin + 20s);
+    const Clock::time_point end = Clock::now();
+    const auto heard = listeners.wait_for_master(begin + 20s);
     if (how == How::cut) site.host(victim).set_link(true);
     if (!heard) {
-      missed.emplace_back("nobody else became master");
+      missed.emplace_back("no other host became master");
       continue;
     }
-    // A wire is cut by a program that takes its time: counted from its end.
+    // Another program cuts the link and takes some time: measure from its end.
     times.push_back(
-        std::chrono::duration<double, std::milli>(*heard - (how == How::cut ? done : begin))
+        std::chrono::duration<double, std::milli>(*heard - (how == How::cut ? end : begin))
             .count());
   }
   std::ranges::sort(times);
   if (times.empty()) {
-    fmt::print("{:<6} {:<12} nothing was measured\n", profile,
-               how == How::kill ? "kill -9" : "cut");
+    fmt::print("{:<6} {:<12} no measurement\n", profile, how == How::kill ? "kill -9" : "cut");
     return;
   }
   fmt::print(
-      "{:<6} {:<10} median {:8.1f} ms (bar {:6.0f})   worst {:8.1f} ms (bar {:6.0f})   of {}{}\n",
-      profile, how == How::kill ? "kill -9" : "link cut", times[times.size() / 2], bar_median,
-      times.back(), bar_worst, times.size(),
+      "{:<6} {:<10} median {:8.1f} ms (target {:6.0f})   worst {:8.1f} ms (target {:6.0f})   of "
+      "{}{}\n",
+      profile, how == How::kill ? "kill -9" : "link cut", times[times.size() / 2], target_median,
+      times.back(), target_worst, times.size(),
       missed.empty() ? "" : fmt::format(", {} missed", missed.size()));
   for (const std::string& why : missed) fmt::print("       not measured: {}\n", why);
   std::fflush(stdout);
@@ -154,10 +156,10 @@ double cpu_seconds(pid_t process) {
   std::string text;
   std::getline(file, text);
   std::istringstream rest(text.substr(text.rfind(')') + 2));
-  std::string word;
+  std::string field;
   double ticks = 0;
-  for (int i = 3; i <= 15 && rest >> word; ++i)
-    if (i == 14 || i == 15) ticks += std::atof(word.c_str());
+  for (int i = 3; i <= 15 && rest >> field; ++i)
+    if (i == 14 || i == 15) ticks += std::atof(field.c_str());
   return ticks / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
@@ -169,16 +171,16 @@ void measure_idle() {
     fmt::print("idle: no master\n");
     return;
   }
-  std::this_thread::sleep_for(80s);  // until the slaves know the master well
+  std::this_thread::sleep_for(80s);  // until the followers have good estimates of the master
   const auto master = static_cast<std::size_t>(site.master());
-  const std::size_t slave = (master + 1) % site.size();
-  const pid_t workers[] = {site.host(master).worker(), site.host(slave).worker()};
+  const std::size_t follower = (master + 1) % site.size();
+  const pid_t workers[] = {site.host(master).worker(), site.host(follower).worker()};
   const double before[] = {cpu_seconds(workers[0]), cpu_seconds(workers[1])};
   constexpr int kSeconds = 30;
   std::this_thread::sleep_for(std::chrono::seconds(kSeconds));
   for (int i = 0; i < 2; ++i)
-    fmt::print("idle   {:<10} {:.1f} MB resident (bar 8), {:.2f} % of a core (bar 0.2)\n",
-               i == 0 ? "master" : "slave", static_cast<double>(resident_kb(workers[i])) / 1024,
+    fmt::print("idle   {:<10} {:.1f} MB resident (target 8), {:.2f} % of a core (target 0.2)\n",
+               i == 0 ? "master" : "follower", static_cast<double>(resident_kb(workers[i])) / 1024,
                (cpu_seconds(workers[i]) - before[i]) / kSeconds * 100);
 }
 
@@ -188,7 +190,7 @@ int measure_all(int rounds, int load, bool all) {
     return 0;
   }
   if (::access(bench::beside("tempod").c_str(), X_OK) != 0) {
-    fmt::print("bench_daemon: there is no tempod beside it; 'make build' makes it\n");
+    fmt::print("bench_daemon: no tempod in the same directory; build it with 'make build'\n");
     return 1;
   }
   std::vector<pid_t> busy;
@@ -200,11 +202,11 @@ int measure_all(int rounds, int load, bool all) {
     }
     busy.push_back(child);
   }
-  // The busy ones above stay as they are.
+  // The busy processes above keep their ordinary priority.
   if (const auto urgent = sys::run_real_time(21, sys::Children::ordinary); !urgent)
     fmt::print("bench_daemon: {}\n", urgent.error());
-  fmt::print("a new master, five hosts{}\n",
-             load > 0 ? fmt::format(", beside {} busy processes", load) : "");
+  fmt::print("election of a new master, five hosts{}\n",
+             load > 0 ? fmt::format(", {} busy processes", load) : "");
   measure("fast", How::kill, rounds, 20, 100);
   if (all) {
     measure("fast", How::cut, rounds, 80, 250);
@@ -223,17 +225,17 @@ int measure_all(int rounds, int load, bool all) {
 }  // namespace tempo::testbed
 
 int main(int argc, char** argv) {
-  CLI::App arguments("how soon there is a new master, and what an idle daemon costs");
+  CLI::App arguments("time until a new master is elected, and the cost of an idle daemon");
   int rounds = 25;
   int load = 0;
   std::string only;
-  arguments.add_option("--rounds", rounds, "how often")
+  arguments.add_option("--rounds", rounds, "number of rounds")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  arguments.add_option("--load", load, "busy processes beside it")
+  arguments.add_option("--load", load, "number of busy processes")
       ->check(CLI::Range(0, 64))
       ->capture_default_str();
-  arguments.add_option("--only", only, "the quickest row alone")->check(CLI::IsMember({"kill"}));
+  arguments.add_option("--only", only, "measure only this row")->check(CLI::IsMember({"kill"}));
   CLI11_PARSE(arguments, argc, argv);
   return tempo::testbed::measure_all(rounds, load, only.empty());
 }

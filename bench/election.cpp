@@ -1,10 +1,10 @@
-// How fast the simulator runs TEMPO's broadcast election with the real machine.
+// Speed of the simulator on TEMPO's broadcast election with the production machine.
 //
 // N slaves lose their master; one stands, N-1 accept, it becomes master, N-1 report: 3N-1 messages
-// as the paper counts them (a broadcast once), 5(N-1) deliveries. Beside it, in the same run, a
-// plain std::priority_queue loop that pushes and pops the same messages with the same random delays
-// and does nothing else: what a hand-written simulator of messages alone costs. One core, nothing
-// traced; the time is the thread's own, so that a busy machine disturbs less.
+// as the paper counts them (a broadcast once), 5(N-1) deliveries. The same run also times a plain
+// std::priority_queue loop that only pushes and pops the same messages with the same random delays:
+// the cost of a minimal hand-written simulator. One core, no trace; times are thread CPU time, so
+// that other load matters less.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -59,13 +59,13 @@ void bring_up(Sim& world, std::uint32_t survivors) {
 }
 
 Measured simulate(std::uint32_t survivors, std::uint64_t seed, const Rules& rules) {
-  sim::NoWatch nobody;
+  sim::NoWatch watch;
   Sim world(
       {.nodes = survivors + 1, .seed = seed},
       [&](NodeId self, Incarnation incarnation) {
         return MasterElection({self, incarnation}, rules);
       },
-      nobody);
+      watch);
   bring_up(world, survivors);
   const std::uint64_t events_before = world.events();
   const double start = thread_seconds();
@@ -74,14 +74,14 @@ Measured simulate(std::uint32_t survivors, std::uint64_t seed, const Rules& rule
   const double seconds = thread_seconds() - start;
   if (world.machine(kCandidate).state() != State::master ||
       world.machine(kCandidate).list().size() != survivors - 1) {
-    fmt::print(stderr, "the election did not end as it should\n");
+    fmt::print(stderr, "the election did not end with the candidate as master of all survivors\n");
     std::exit(1);
   }
   return {(3.0 * survivors - 1) / seconds,
           static_cast<double>(world.events() - events_before) / seconds};
 }
 
-// The same messages with the same delays: Election to all, their Accepts, Acks, Masterup, Slaveups.
+// The same messages with the same delays: Election, Accepts, Acks, Masterup, Slaveups.
 double plain_loop(std::uint32_t survivors, std::uint64_t seed) {
   struct Event {
     std::int64_t time;
@@ -147,27 +147,27 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// What one network takes, measured in a process that holds no other.
+// Memory of one network per node, measured before this process holds any other.
 std::size_t bytes_per_node(std::uint32_t survivors, const Rules& rules) {
-  sim::NoWatch nobody;
+  sim::NoWatch watch;
   const std::size_t before = resident_bytes();
   Sim world(
       {.nodes = survivors + 1, .seed = 99},
       [&](NodeId self, Incarnation incarnation) {
         return MasterElection({self, incarnation}, rules);
       },
-      nobody);
+      watch);
   bring_up(world, survivors);
   return (std::max(resident_bytes(), before) - before) / survivors;
 }
 
 void measure() {
   const Rules rules{.timing = *profile("lan"), .repeats = 0};
-  // The large ones first: memory that a smaller world left behind would hide what a larger one
-  // takes.
+  // The large network first: freed memory of smaller ones would hide part of its use.
   const std::size_t large = bytes_per_node(100'000, rules);
   fmt::print(
-      "broadcast election, real machine, one core (medians); {} bytes a node at N = 100,000\n",
+      "broadcast election, production machine, one core (medians); {} bytes per node at N = "
+      "100,000\n",
       large);
   fmt::print("{:>8} {:>14} {:>14} {:>16} {:>8}\n", "N", "messages/s", "events/s",
              "plain loop msg/s", "ratio");
@@ -193,7 +193,7 @@ void measure() {
     if (survivors == 10'000) met = met && median(messages) >= 4e6;
   }
   fmt::print(
-      "bars: N=1,000 at least 5 M messages/s and 0.65 of the plain loop; N=10,000 at least 4 M: "
+      "targets: N=1,000 at least 5 M messages/s and 0.65 of the plain loop; N=10,000 at least 4 M: "
       "{}\n",
       met ? "met" : "NOT met");
 }

@@ -1,14 +1,13 @@
-// What a lock costs between real daemons: three of them in network namespaces (needs root, else it
-// says so and ends), and clients that use libtempo. Beside it, in the same run, etcd and redis
-// where they are installed, each alone on the loopback interface: a lock there is one server's
-// word.
+// Cost of a lock between three real daemons in network namespaces (needs root, otherwise it prints
+// why and exits), with clients that use libtempo. The same run measures etcd and redis where they
+// are installed, each as a single server on the loopback interface.
 //
 //   bench_lock [--seconds S]
 //
-// "fresh" is a lock nobody has held before, "cached" one whose lease is still with this host.
-// Datagrams are those of all three daemons, by their own counts; what they say without locks is
-// taken off. Then what `tempo lock` costs around a command, beside flock(1), and how soon the next
-// one has the lock of a holder that was killed.
+// A "fresh" lock has never been held before; the lease of an "again" lock is still with this host.
+// Datagrams are those of all three daemons by their own counters, less those sent without locks.
+// Then the cost of `tempo lock` around a command, compared with flock(1), and the time until the
+// next waiter has the lock of a holder that was killed.
 #include "tempo/lock.h"
 
 #include <chrono>
@@ -78,7 +77,7 @@ bool once(Locks& locks, const std::string& name) {
 
 // --- commands under a lock ---
 
-// From one start to the end, in turn, so that what else the machine does strikes both.
+// Times both commands alternately, so that other load affects both.
 void time_commands(Site& site) {
   const std::vector<std::string> ours{beside("tempo"), "lock", "--socket", site.host(0).socket(),
                                       "command",       "--",   "true"};
@@ -87,18 +86,18 @@ void time_commands(Site& site) {
   Timed flock;
   constexpr int kTimes = 100;
   for (int i = 0; i < kTimes; ++i)
-    for (const auto& [words, into] : {std::pair{&theirs, &flock}, {&ours, &tempo}}) {
+    for (const auto& [command, into] : {std::pair{&theirs, &flock}, {&ours, &tempo}}) {
       const auto from = Clock::now();
-      if (testbed::run(*words) != 0) return;
+      if (testbed::run(*command) != 0) return;
       into->us.push_back(micros(Clock::now() - from));
     }
   const double more = (tempo.at(0.5) - flock.at(0.5)) / 1000;
-  fmt::print("tempo lock -- true: {:.1f} ms, flock: {:.1f} ms; {:.1f} ms more, bar 10 {}\n",
+  fmt::print("tempo lock -- true: {:.1f} ms, flock: {:.1f} ms; {:.1f} ms more, target 10 {}\n",
              tempo.at(0.5) / 1000, flock.at(0.5) / 1000, more, more <= 10 ? "met" : "not met");
 }
 
-// A holder at the first host is killed while a program at the second waits: how long until it has
-// the lock.
+// Kills a holder on the first host while a program on the second waits, and times until the program
+// has the lock.
 Timed time_inheritance(Site& site, const std::function<pid_t(const std::string&)>& hold) {
   Timed timed;
   constexpr int kTimes = 20;
@@ -110,24 +109,25 @@ Timed time_inheritance(Site& site, const std::function<pid_t(const std::string&)
     for (int tries = 0; tries < 1000 && locks.acquire(name, {.wait = 0s}); ++tries) usleep(1000);
     Clock::time_point killed;
     std::thread killer([&] {
-      usleep(50'000);  // so that the other waits
+      usleep(50'000);  // until the other program waits
       killed = Clock::now();
       kill(holder, SIGKILL);
     });
     const auto lock = locks.acquire(name, {.wait = 20s});
-    const auto had = Clock::now();
+    const auto acquired = Clock::now();
     killer.join();
     waitpid(holder, nullptr, 0);
     if (!lock) break;
-    timed.us.push_back(micros(had - killed));
+    timed.us.push_back(micros(acquired - killed));
   }
   return timed;
 }
 
-void print_inheritance(const char* who, Timed timed) {
-  fmt::print("{} killed: the next one has the lock after {:.2f} ms, at most {:.2f}, bar 50 {}\n",
-             who, timed.at(0.5) / 1000, timed.at(1) / 1000,
-             !timed.us.empty() && timed.at(1) <= 50'000 ? "met" : "not met");
+void print_inheritance(const char* holder, Timed timed) {
+  fmt::print(
+      "{} killed: the next waiter has the lock after {:.2f} ms, at most {:.2f}, target 50 {}\n",
+      holder, timed.at(0.5) / 1000, timed.at(1) / 1000,
+      !timed.us.empty() && timed.at(1) <= 50'000 ? "met" : "not met");
 }
 
 void time_inheritances(Site& site) {
@@ -176,9 +176,9 @@ std::optional<Row> tempo_row(Clock::duration span) {
     if (!once(locks, fmt::format("fresh-{}", i))) return std::nullopt;
     row.fresh.us.push_back(micros(Clock::now() - from));
   }
-  const double said =
+  const double sent =
       static_cast<double>(*datagrams(site) - *before) - idle * micros(Clock::now() - start);
-  usleep(3'000'000);  // until the fresh ones are given up
+  usleep(3'000'000);  // until the leases of the fresh locks have expired
   const auto cached = datagrams(site);
   const auto cached_start = Clock::now();
   row.again = time(span, 1'000'000, [&](std::size_t) { return once(locks, "again"); });
@@ -188,8 +188,8 @@ std::optional<Row> tempo_row(Clock::duration span) {
     auto own = std::make_shared<Locks>(connected(site.host(i % kHosts).socket()));
     return [own] { return once(*own, "eight"); };
   });
-  fmt::print("datagrams for each lock: fresh {:.2f} (bar 3), again {:.4f}\n",
-             said / static_cast<double>(kFresh), again / static_cast<double>(row.again.us.size()));
+  fmt::print("datagrams per lock: fresh {:.2f} (target 3), again {:.4f}\n",
+             sent / static_cast<double>(kFresh), again / static_cast<double>(row.again.us.size()));
   time_commands(site);
   time_inheritances(site);
   return row;
@@ -211,9 +211,9 @@ void print(std::vector<Row>& rows) {
   fmt::print("{}", table.text());
 }
 
-void print_bars(Row& tempo) {
+void print_targets(Row& tempo) {
   fmt::print(
-      "bars: fresh median 150 us {}, one client 5000/s {}, eight 2000/s {}, most/least 1.5 {}\n",
+      "targets: fresh median 150 us {}, one client 5000/s {}, eight 2000/s {}, most/least 1.5 {}\n",
       tempo.fresh.at(0.5) <= 150 ? "met" : "not met", tempo.again.per_s >= 5000 ? "met" : "not met",
       tempo.eight.per_s >= 2000 ? "met" : "not met",
       tempo.eight.spread() > 0 && tempo.eight.spread() <= 1.5 ? "met" : "not met");
@@ -232,7 +232,7 @@ int measure(Clock::duration span) {
                rows[i].fresh.at(0.5) / rows[0].fresh.at(0.5),
                rows[0].again.per_s / rows[i].again.per_s,
                rows[0].eight.per_s / rows[i].eight.per_s);
-  print_bars(rows[0]);
+  print_targets(rows[0]);
   return 0;
 }
 
@@ -240,17 +240,17 @@ int measure(Clock::duration span) {
 }  // namespace tempo::bench
 
 int main(int argc, char** argv) {
-  CLI::App arguments("what a lock costs between real daemons");
+  CLI::App arguments("cost of a lock between real daemons");
   double seconds = 3;
-  arguments.add_option("--seconds", seconds, "of each measurement")
+  arguments.add_option("--seconds", seconds, "duration of each measurement")
       ->check(CLI::Range(0.1, 3600.0))
       ->capture_default_str();
   CLI11_PARSE(arguments, argc, argv);
   if (const std::string obstacle = tempo::testbed::Site::obstacle(); !obstacle.empty()) {
-    fmt::print("bench_lock: left out: {}\n", obstacle);
+    fmt::print("bench_lock: skipped: {}\n", obstacle);
     return 0;
   }
-  // As the daemons have it: this program only measures.
+  // The same priority as the daemons.
   if (const auto urgent = tempo::sys::run_real_time(19, tempo::sys::Children::ordinary); !urgent)
     fmt::print("{}\n", urgent.error());
   return tempo::bench::measure(std::chrono::duration_cast<tempo::bench::Clock::duration>(

@@ -1,5 +1,5 @@
-// The rivals of tempo's locks: redis and etcd, one server on the loopback interface and sockets.
-// None where the server is not installed.
+// Locks of redis and etcd for comparison, each as one server on the loopback interface. A server
+// that is not installed is skipped.
 #pragma once
 
 #include <array>
@@ -30,13 +30,14 @@ namespace tempo::bench {
 
 class Server {
  public:
-  explicit Server(const std::vector<std::string>& words) {
+  explicit Server(const std::vector<std::string>& command) {
     std::fflush(nullptr);
     process_ = fork();
     if (process_ != 0) return;
     std::vector<char*> arguments;
-    arguments.reserve(words.size() + 1);
-    for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+    arguments.reserve(command.size() + 1);
+    for (const std::string& argument : command)
+      arguments.push_back(const_cast<char*>(argument.c_str()));
     arguments.push_back(nullptr);
     if (std::freopen("/dev/null", "w", stdout) == nullptr ||
         std::freopen("/dev/null", "w", stderr) == nullptr)
@@ -74,7 +75,7 @@ class Wire {
   Wire& operator=(const Wire&) = delete;
 
   bool good() const { return good_; }
-  // The answer, once `whole` says that it is all there; empty: none came.
+  // Sends `text` and reads the answer until `whole` accepts it; empty: no answer.
   std::string ask(std::string_view text, const std::function<bool(std::string_view)>& whole) {
     if (::send(socket_, text.data(), text.size(), MSG_NOSIGNAL) < 0) return "";
     std::string answer;
@@ -92,7 +93,7 @@ class Wire {
   bool good_ = false;
 };
 
-// The recipe of redis's manual: SET NX with a time limit, and a try again soon.
+// The lock of redis's manual: SET NX with a time limit, and retries.
 inline bool redis_once(Wire& wire, const std::string& name) {
   const auto line = [](std::string_view answer) { return answer.ends_with("\r\n"); };
   for (int tries = 0; tries < 1'000'000; ++tries) {
@@ -104,7 +105,7 @@ inline bool redis_once(Wire& wire, const std::string& name) {
   return !wire.ask(fmt::format("DEL {}\r\n", name), line).empty();
 }
 
-// etcd's own lock service, by its JSON gateway on a connection that stays open.
+// etcd's lock service, through its JSON gateway on a persistent connection.
 class Etcd {
  public:
   explicit Etcd(std::uint16_t port) : wire_(port) {

@@ -1,4 +1,4 @@
-// What is measured of a lock, of whichever kind: how long one takes, and eight at once on one.
+// Measurements of any kind of lock: time of one acquisition, and eight contenders for one lock.
 #pragma once
 
 #include <algorithm>
@@ -32,14 +32,14 @@ struct Timed {
   }
 };
 
-// Does it again and again for so long, or so often.
-inline Timed time(Clock::duration limit, std::size_t most,
-                  const std::function<bool(std::size_t)>& todo) {
+// Repeats the operation until the time limit or `max_times`, and times each repetition.
+inline Timed time(Clock::duration limit, std::size_t max_times,
+                  const std::function<bool(std::size_t)>& operation) {
   Timed timed;
   const auto start = Clock::now();
   auto before = start;
-  while (before - start < limit && timed.us.size() < most) {
-    if (!todo(timed.us.size())) break;
+  while (before - start < limit && timed.us.size() < max_times) {
+    if (!operation(timed.us.size())) break;
     const auto after = Clock::now();
     timed.us.push_back(micros(after - before));
     before = after;
@@ -48,7 +48,7 @@ inline Timed time(Clock::duration limit, std::size_t most,
   return timed;
 }
 
-// Eight at once on one lock, for so long: how often each had it.
+// Number of times that each of eight concurrent contenders held one lock.
 struct Fairness {
   std::array<std::uint64_t, kContenders> times{};
   double per_s = 0;
@@ -58,7 +58,7 @@ struct Fairness {
     return *least == 0 ? 0 : static_cast<double>(*most) / static_cast<double>(*least);
   }
 };
-using Contender = std::function<bool()>;  // has the lock once
+using Contender = std::function<bool()>;  // acquires and releases the lock once
 inline Fairness contend(Clock::duration limit, const std::function<Contender(std::size_t)>& make) {
   Fairness fairness;
   std::vector<std::thread> threads;

@@ -1,9 +1,8 @@
-// What a master pays for each of its slaves: processor time per slave and round, for ever more of
-// them.
+// CPU time that a master spends per slave and round, for growing numbers of slaves.
 //
-// One real node leads; its slaves are told by hand. In every round (a second) each slave asks once
-// and reports, is answered, is sent an Adjtime and acknowledges it; every sixteenth round the
-// master combines all reports into its scale.
+// One production node leads; this program plays its slaves. In every round (one second) each slave
+// sends a probe with a report, gets an echo and an Adjtime, and acknowledges the Adjtime; in every
+// sixteenth round the master combines all reports into its time scale.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -18,9 +17,9 @@
 namespace tempo::node {
 namespace {
 
-constexpr std::uint32_t kWarm = 300;  // rounds until everybody is in the scale
+constexpr std::uint32_t kWarm = 300;  // rounds until all members count in the time scale
 constexpr std::uint32_t kTimed = 32;
-constexpr double kBar = 5;
+constexpr double kTarget = 5;
 
 double thread_seconds() {
   std::timespec now{};
@@ -35,18 +34,18 @@ class Master {
         node_({.self = NodeId{slaves}, .incarnation = Incarnation{1}}, 1, rules_,
               {.now = now_, .shows = WallTime{1'700'000'000s}}, sync_rules_) {
     step([](Node& node, auto& turn) { node.start(turn); });
-    while (!node_.sync().leads()) wake(now_ + 10ms);
+    while (!node_.sync().leads()) advance(now_ + 10ms);
     for (std::uint32_t i = 0; i < slaves_; ++i)
       receive(i, election::Message{.kind = election::Kind::slaveup,
                                    .incarnation = Incarnation{1},
                                    .epoch = node_.network(0)->followed()});
   }
 
-  // One second: messages of the slaves spread over it, and whatever timers are due.
+  // One second: the messages of the slaves, evenly spaced, and all timers that are due.
   void round() {
     const Nanos apart = 1s / slaves_;
     for (std::uint32_t i = 0; i < slaves_; ++i) {
-      wake(now_ + apart);
+      advance(now_ + apart);
       const double t = in_seconds(now_.time_since_epoch());
       const double rate = (i % 100) * 1e-6 - 50e-6;
       receive(i,
@@ -62,7 +61,7 @@ class Master {
   const Node& node() const { return node_; }
 
  private:
-  void on_timer(Instant until) {
+  void advance(Instant until) {
     while (node_.timers().first() <= until) {
       now_ = std::max(now_, node_.timers().first());
       step([](Node& node, auto& turn) { node.on_timer(turn, node.timers().first_name()); });
@@ -75,13 +74,13 @@ class Master {
     message.body = {body};
     step([&](Node& node, auto& turn) { node.receive(turn, NodeId{from}, message); });
   }
-  // Adjtimes are acknowledged at once.
-  template <class Do>
-  void step(Do todo) {
+  // Steps the node and acknowledges its reliable messages at once.
+  template <class Function>
+  void step(Function function) {
     out_.clear();
     StreamDraw draw(chance_);
     Turn<Node> turn{now_, draw, out_};
-    todo(node_, turn);
+    function(node_, turn);
     sent_ += out_.size();
     std::vector<std::pair<NodeId, Node::Message>> acks;
     for (const auto& output : out_) {
@@ -115,7 +114,7 @@ class Master {
 
 int report() {
   bool good = true;
-  fmt::print("{:>8} {:>24} {:>6}\n", "slaves", "us per slave and round", "bar");
+  fmt::print("{:>8} {:>24} {:>6}\n", "slaves", "us per slave and round", "target");
   for (const std::uint32_t slaves : {100U, 1000U, 10000U}) {
     Master master(slaves);
     for (std::uint32_t i = 0; i < kWarm; ++i) master.round();
@@ -128,12 +127,12 @@ int report() {
     }
     std::uint32_t faulty = 0;
     for (const auto& slot : master.node().sync().members().sorted()) faulty += slot.value.faulty;
-    fmt::print("{:8} {:24.3f} {:6.1f}   {:.2f} messages sent for each; {} of {} members agree\n",
-               slaves, best * 1e6, kBar,
+    fmt::print("{:8} {:24.3f} {:6.1f}   {:.2f} messages per slave; {} of {} members agree\n",
+               slaves, best * 1e6, kTarget,
                static_cast<double>(master.sent() - before) / kTimed / 2 / slaves,
                master.node().sync().members().size() - faulty, slaves);
     std::fflush(stdout);
-    good &= best * 1e6 <= kBar;
+    good &= best * 1e6 <= kTarget;
   }
   return good ? 0 : 1;
 }

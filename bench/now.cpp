@@ -1,8 +1,8 @@
-// What a reading of the network's time costs, beside the system's own clock.
+// Cost of reading network time, compared with clock_gettime.
 //
 //   bench_now
 //
-// Thread CPU time, the median of many runs, so that what else the machine does does not count.
+// Median of many runs in thread CPU time, so that other load matters less.
 #include <algorithm>
 #include <cstdlib>
 #include <ctime>
@@ -79,7 +79,7 @@ int measure() {
   });
   fmt::print("clock_gettime  {:6.1f} ns   (raw {:.1f}, coarse {:.1f}: a reading needs both)\n",
              realtime, clock_cost(CLOCK_MONOTONIC_RAW), clock_cost(CLOCK_REALTIME_COARSE));
-  fmt::print("now()          {:6.1f} ns   {:.2f} x clock_gettime (bar 100 ns)\n", now,
+  fmt::print("now()          {:6.1f} ns   {:.2f} x clock_gettime (target 100 ns)\n", now,
              now / realtime);
   fmt::print("next()         {:6.1f} ns   {:.2f} x clock_gettime\n", stamp, stamp / realtime);
   std::filesystem::remove_all(directory);

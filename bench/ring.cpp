@@ -1,9 +1,9 @@
-// How many equitable ring elections a core draws in a second: 64 stations, priorities 1..16.
+// Equitable ring elections per second on one core: 64 stations, priorities 1..16.
 //
-// Four ways in one run: the loop one would write (an array of stations, a draw for each, survivors
-// copied down), the bit-sliced loop on 64-bit words, the same on AVX2, and the machine that ships
-// in the simulator, hop by hop. The first three draw from the same kind of generator. One core; the
-// time is the thread's own, so that a busy machine disturbs less; the median of several turns.
+// One run compares four implementations: a simple loop (an array of stations, one draw per station,
+// survivors copied down), a bit-sliced loop on 64-bit words, the same with AVX2, and the production
+// machine in the simulator, hop by hop. The first three use the same kind of generator. Times are
+// thread CPU time, so that other load matters less; the median of several turns.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -36,7 +36,7 @@ struct Measured {
   double mean_rounds = 0;
 };
 
-// `draw(turn)` gives elections and the sum of their rounds.
+// `draw(turn)` returns the number of elections and the sum of their rounds.
 Measured measure(const std::function<std::pair<std::uint64_t, std::uint64_t>(int)>& draw) {
   std::vector<double> speeds;
   std::uint64_t elections = 0;
@@ -104,14 +104,14 @@ int run() {
   const Measured plain = measure([](int turn) { return sliced(turn, Width::plain); });
   const Measured machine = measure(machines);
   const auto print = [&](const char* what, const Measured& measured) {
-    fmt::print("{:<34} {:>12.4g} elections/s  {:>8.2f} times the loop   mean {:.6f}\n", what,
+    fmt::print("{:<34} {:>12.4g} elections/s  {:>8.2f} x simple loop   mean {:.6f}\n", what,
                measured.per_second, measured.per_second / scalar.per_second, measured.mean_rounds);
   };
-  print("a loop over the stations", scalar);
+  print("simple loop over the stations", scalar);
   print("bit-sliced, 64-bit words", plain);
   if (available(Width::avx2))
     print("bit-sliced, AVX2", measure([](int turn) { return sliced(turn, Width::avx2); }));
-  print("the machine that ships, simulated", machine);
+  print("production machine, simulated", machine);
   return 0;
 }
 

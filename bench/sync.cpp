@@ -1,7 +1,6 @@
-// How well whole nodes keep time: the table of doc/internals/clock.md, with the bars that must be
-// met.
+// Accuracy of complete nodes: the table of doc/internals/clock.md, with targets that must be met.
 //
-//     bench_sync [SEEDS [NAME]]     5 seeds, every row, unless told otherwise
+//     bench_sync [SEEDS [NAME]]     default: 5 seeds, every row
 #include <algorithm>
 #include <cstdio>
 #include <functional>
@@ -18,23 +17,24 @@
 namespace tempo::sim::sync {
 namespace {
 
-struct Bar {
+struct Target {
   const char* what;
   std::function<double(const Outcome&)> value;
-  double limit = 0;   // 0: for the eye only
-  bool each = false;  // every seed must meet it, not the mean
-  double plus = 0;    // or: no more than this above the first row of the table's part
-  double times = 0;   // or: no more than so many times of it
+  double limit = 0;   // largest value allowed; 0: printed only
+  bool each = false;  // every seed must meet the limit; false: the mean
+  double plus = 0;    // alternative limit: first row of this part of the table plus this; 0: unused
+  double times = 0;   // alternative limit: first row times this; 0: unused
 };
 
 struct Row {
   std::string name;
   Experiment experiment;
-  std::vector<Bar> bars;
-  std::string
-      without{};  // the row where the liars are gone instead: honest time may move by kMoved
+  std::vector<Target> targets;
+  // Row in which the faulty nodes are absent; compared with it, the time of the correct nodes may
+  // differ by kMoved. Empty: no comparison.
+  std::string without{};
 };
-constexpr double kMoved = 2;              // us rms, in the minutes after the first lie
+constexpr double kMoved = 2;              // us rms, in kMovedFor after the first false report
 constexpr std::uint32_t kMovedFor = 256;  // seconds
 
 using Outcomes = std::vector<Outcome>;
@@ -45,10 +45,10 @@ Experiment with(const std::string& jitter, double wander = 1e-9) {
   return {.up = delay(jitter), .down = delay(jitter), .wander = wander};
 }
 
-Bar rms(double limit) {
+Target rms(double limit) {
   return {.what = "rms", .value = [](const Outcome& o) { return o.rms; }, .limit = limit};
 }
-Bar most(double limit) {
+Target most(double limit) {
   return {.what = "max",
           .value = [](const Outcome& o) { return o.most; },
           .limit = limit,
@@ -124,7 +124,7 @@ std::vector<Row> disturbed() {
 }
 
 std::vector<Row> lying() {
-  const std::vector<Bar> bars{
+  const std::vector<Target> targets{
       {.what = "rms", .value = [](const Outcome& o) { return o.rms; }, .plus = 2},
       {.what = "pairs",
        .value = [](const Outcome& o) { return o.client_to_client_rms; },
@@ -133,14 +133,14 @@ std::vector<Row> lying() {
   std::vector<Row> rows;
   Experiment seven = with("exp:100us");
   seven.clients = 6;
-  rows.push_back({"seven, none lies", seven, bars});
+  rows.push_back({"seven, none lies", seven, targets});
   for (const bool master : {false, true}) {
     const std::string among = master ? ", master" : "";
     const std::string gone = "2 of 7 gone" + among;
     for (const Lie lie : {Lie::gone, Lie::constant, Lie::drifting, Lie::random}) {
       Experiment two = seven;
       two.liars = {.count = 2, .lie = lie, .master = master};
-      rows.push_back({fmt::format("2 of 7 {}{}", name_of(lie), among), two, bars,
+      rows.push_back({fmt::format("2 of 7 {}{}", name_of(lie), among), two, targets,
                       lie == Lie::gone ? rows.front().name : gone});
     }
   }
@@ -149,9 +149,9 @@ std::vector<Row> lying() {
 
 std::vector<Row> isolated() {
   const auto ratio = [](double limit) {
-    return Bar{.what = "ratio",
-               .value = [](const Outcome& o) { return o.ensemble_adev[3] / o.member_adev[3]; },
-               .limit = limit};
+    return Target{.what = "ratio",
+                  .value = [](const Outcome& o) { return o.ensemble_adev[3] / o.member_adev[3]; },
+                  .limit = limit};
   };
   const auto alone = [](std::uint32_t nodes) {
     Experiment one = with("exp:10us");
@@ -162,9 +162,9 @@ std::vector<Row> isolated() {
   };
   Experiment half = alone(8);
   half.worse_half = 10;
-  const Bar scale{.what = "scale 1e-9",
-                  .value = [](const Outcome& o) { return o.ensemble_adev[3] * 1e9; }};
-  Bar no_worse = scale;
+  const Target scale{.what = "scale 1e-9",
+                     .value = [](const Outcome& o) { return o.ensemble_adev[3] * 1e9; }};
+  Target no_worse = scale;
   no_worse.times = 1.3;
   return {{"isolated: 4", alone(4), {ratio(0), scale}},
           {"isolated: 4 and 4 worse", half, {no_worse}},
@@ -172,13 +172,13 @@ std::vector<Row> isolated() {
           {"isolated: 16", alone(16), {ratio(0.33), scale}}};
 }
 
-double mean_of(const Outcomes& outcomes, const Bar& bar) {
+double mean_of(const Outcomes& outcomes, const Target& target) {
   double sum = 0;
-  for (const Outcome& o : outcomes) sum += bar.value(o) / static_cast<double>(outcomes.size());
+  for (const Outcome& o : outcomes) sum += target.value(o) / static_cast<double>(outcomes.size());
   return sum;
 }
 
-// What came of the rows of one part of the table; each is run once, when it is first asked for.
+// Outcomes of the rows of one part of the table; each row runs once, when it is first needed.
 class Part {
  public:
   Part(std::vector<Row> rows, std::uint32_t seeds) : rows_(std::move(rows)), seeds_(seeds) {}
@@ -199,7 +199,7 @@ class Part {
   std::map<std::string, Outcomes> done_;
 };
 
-// How far lies moved the time of the honest.
+// Reports how far false reports moved the time of the correct nodes.
 bool report_moved(const Row& row, Part& part, std::string& line) {
   if (row.without.empty()) return true;
   const Outcomes& lied = part.of(row);
@@ -215,7 +215,7 @@ bool report_moved(const Row& row, Part& part, std::string& line) {
   }
   line += fmt::format(" | moved {:.3g}, worst {:.3g}", mean, worst);
   if (row.experiment.liars.lie == Lie::gone) return true;
-  line += fmt::format(", bar {:.3g}", kMoved);
+  line += fmt::format(", target {:.3g}", kMoved);
   return mean <= kMoved && worst <= 1.3 * kMoved;
 }
 
@@ -232,17 +232,17 @@ bool report(const Row& row, Part& part) {
     violations += o.bound_violations;
   }
   std::string line = fmt::format("{:26}", row.name);
-  for (const Bar& bar : row.bars) {
-    const double mean = mean_of(outcomes, bar);
+  for (const Target& target : row.targets) {
+    const double mean = mean_of(outcomes, target);
     double worst = 0;
-    for (const Outcome& o : outcomes) worst = std::max(worst, bar.value(o));
-    double limit = bar.limit;
-    if (bar.plus > 0) limit = mean_of(part.of(part.rows().front()), bar) + bar.plus;
-    if (bar.times > 0) limit = mean_of(part.of(part.rows().front()), bar) * bar.times;
-    line += fmt::format(" | {} {:.3g}, worst {:.3g}", bar.what, mean, worst);
+    for (const Outcome& o : outcomes) worst = std::max(worst, target.value(o));
+    double limit = target.limit;
+    if (target.plus > 0) limit = mean_of(part.of(part.rows().front()), target) + target.plus;
+    if (target.times > 0) limit = mean_of(part.of(part.rows().front()), target) * target.times;
+    line += fmt::format(" | {} {:.3g}, worst {:.3g}", target.what, mean, worst);
     if (limit <= 0) continue;
-    line += fmt::format(", bar {:.3g}", limit);
-    good &= bar.each ? worst <= limit : mean <= limit && worst <= 1.3 * limit;
+    line += fmt::format(", target {:.3g}", limit);
+    good &= target.each ? worst <= limit : mean <= limit && worst <= 1.3 * limit;
   }
   good &= report_moved(row, part, line);
   good &= violations == 0 && width <= 20 * error;
@@ -266,11 +266,11 @@ bool report_all(std::uint32_t seeds, const std::string& only) {
 }  // namespace tempo::sim::sync
 
 int main(int argc, char** argv) {
-  CLI::App arguments("how well whole nodes keep time");
+  CLI::App arguments("accuracy of complete nodes");
   std::uint32_t seeds = 5;
   std::string only;
   arguments.add_option("seeds", seeds)->check(CLI::Range(1, 1000))->capture_default_str();
-  arguments.add_option("name", only, "a part of a row's name; else there are all");
+  arguments.add_option("name", only, "only rows whose name contains this");
   CLI11_PARSE(arguments, argc, argv);
   return tempo::sim::sync::report_all(seeds, only) ? 0 : 1;
 }

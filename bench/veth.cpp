@@ -1,10 +1,10 @@
-// How well two real daemons agree over virtual Ethernet, where the truth is known: both stand on
-// one kernel's clock. Needs root, else it says so and ends.
+// Agreement of two real daemons over virtual Ethernet, where the true offset is known: both use one
+// kernel's clock. Needs root, otherwise it prints why and exits.
 //
-//   bench_veth [SECONDS]     60 unless told otherwise, after 90 to settle
+//   bench_veth [SECONDS]     default: 60, after 90 to settle
 //
-// Each daemon publishes its clock as a line over the one raw clock; the difference of the two lines
-// at one instant is the whole error: stamps, estimate and steering.
+// Each daemon publishes its clock as a line over the same raw clock; the difference of the two
+// lines at one instant is the total error of timestamps, estimate and steering.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -24,21 +24,21 @@
 namespace tempo::testbed {
 namespace {
 
-constexpr double kBarRms = 50;   // nanoseconds
-constexpr double kBarP99 = 200;  // nanoseconds
+constexpr double kTargetRms = 50;   // nanoseconds
+constexpr double kTargetP99 = 200;  // nanoseconds
 
-// What a daemon's page says, not carried on yet.
-class SteeredClock {
+// The clock line in a daemon's time page.
+class PublishedClock {
  public:
-  explicit SteeredClock(const std::string& socket)
+  explicit PublishedClock(const std::string& socket)
       : descriptor_(::open(page::path_for(socket).c_str(), O_RDONLY)),
         mapping_(descriptor_, false) {}
-  ~SteeredClock() { ::close(descriptor_); }
-  SteeredClock(const SteeredClock&) = delete;
-  SteeredClock& operator=(const SteeredClock&) = delete;
+  ~PublishedClock() { ::close(descriptor_); }
+  PublishedClock(const PublishedClock&) = delete;
+  PublishedClock& operator=(const PublishedClock&) = delete;
 
-  bool there() const { return !mapping_.none(); }
-  // What it shows at `raw`, less `base`, in nanoseconds.
+  bool published() const { return !mapping_.none(); }
+  // Its reading at `raw` minus `base`, nanoseconds; NaN: not published.
   double at(Instant raw, WallTime base) const {
     const auto loaded = page::load(*mapping_.page());
     if (!loaded) return std::nan("");
@@ -57,14 +57,15 @@ class SteeredClock {
   page::Mapping mapping_;
 };
 
-std::vector<double> measure(const SteeredClock& master, const SteeredClock& slave, int seconds) {
-  constexpr int kASecond = 10;
+std::vector<double> measure(const PublishedClock& master, const PublishedClock& follower,
+                            int seconds) {
+  constexpr int kPerSecond = 10;
   const WallTime base = master.shows();
   std::vector<double> errors;
-  for (int i = 0; i < seconds * kASecond; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1000 / kASecond));
+  for (int i = 0; i < seconds * kPerSecond; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1000 / kPerSecond));
     const Instant raw = page::read_moment_closely().raw;
-    errors.push_back(slave.at(raw, base) - master.at(raw, base));
+    errors.push_back(follower.at(raw, base) - master.at(raw, base));
   }
   return errors;
 }
@@ -83,10 +84,11 @@ bool report(const std::vector<double>& errors) {
   const double rms = std::sqrt(squares / count);
   const double p99 = sizes[sizes.size() * 99 / 100];
   fmt::print(
-      "virtual Ethernet, one kernel clock: rms {:.0f} ns (bar {:.0f}), p99 {:.0f} ns (bar {:.0f}), "
+      "virtual Ethernet, one kernel clock: rms {:.0f} ns (target {:.0f}), p99 {:.0f} ns (target "
+      "{:.0f}), "
       "largest {:.0f} ns, mean {:+.0f} ns, {} readings\n",
-      rms, kBarRms, p99, kBarP99, sizes.back(), sum / count, errors.size());
-  return rms <= kBarRms && p99 <= kBarP99;
+      rms, kTargetRms, p99, kTargetP99, sizes.back(), sum / count, errors.size());
+  return rms <= kTargetRms && p99 <= kTargetP99;
 }
 
 int measure_two_daemons(int seconds) {
@@ -95,7 +97,7 @@ int measure_two_daemons(int seconds) {
     return 0;
   }
   if (::access(bench::beside("tempod").c_str(), X_OK) != 0) {
-    fmt::print("bench_veth: there is no tempod beside it; 'make build' makes it\n");
+    fmt::print("bench_veth: no tempod in the same directory; build it with 'make build'\n");
     return 1;
   }
   Site site({.tempod = bench::beside("tempod")});
@@ -105,24 +107,24 @@ int measure_two_daemons(int seconds) {
     fmt::print("bench_veth: no master\n{}", site.describe());
     return 1;
   }
-  std::this_thread::sleep_for(90s);  // until the slave knows the master well
+  std::this_thread::sleep_for(90s);  // until the follower has a good estimate of the master
   const auto master = static_cast<std::size_t>(site.master());
-  const SteeredClock masters(site.host(master).socket());
-  const SteeredClock slaves(site.host(1 - master).socket());
-  if (!masters.there() || !slaves.there()) {
-    fmt::print("bench_veth: a daemon publishes no page\n");
+  const PublishedClock master_clock(site.host(master).socket());
+  const PublishedClock follower_clock(site.host(1 - master).socket());
+  if (!master_clock.published() || !follower_clock.published()) {
+    fmt::print("bench_veth: a daemon publishes no time page\n");
     return 1;
   }
-  return report(measure(masters, slaves, seconds)) ? 0 : 1;
+  return report(measure(master_clock, follower_clock, seconds)) ? 0 : 1;
 }
 
 }  // namespace
 }  // namespace tempo::testbed
 
 int main(int argc, char** argv) {
-  CLI::App arguments("how well two real daemons agree over virtual Ethernet");
+  CLI::App arguments("agreement of two real daemons over virtual Ethernet");
   int seconds = 60;
-  arguments.add_option("seconds", seconds, "after 90 to settle")
+  arguments.add_option("seconds", seconds, "duration of the measurement, after 90 s to settle")
       ->check(CLI::Range(1, 86'400))
       ->capture_default_str();
   CLI11_PARSE(arguments, argc, argv);

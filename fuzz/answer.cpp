@@ -1,4 +1,4 @@
-// What etcd answers comes from outside: whatever the text, it is understood or refused.
+// Fuzzes the parsers of etcd's answers: any text is parsed or refused.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -1,5 +1,5 @@
-// Datagrams come from anybody: whatever the bytes, they are read or refused by name, and what was
-// read is written so that it is read again as the same.
+// Fuzzes the parser of datagrams: any bytes are parsed or refused with a named Error, and a parsed
+// datagram, written again, parses as the same.
 #include "protocol/wire/datagram.h"
 
 #include <array>

@@ -1,5 +1,5 @@
-// What hosts say of who is to vote on locks, in any order: whoever listens stays in order, and what
-// it says itself can be read.
+// Fuzzes the bootstrap of the voter set: messages of other hosts, timers and completed writes in
+// any order keep the invariants of the machine.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -17,17 +17,18 @@ namespace {
 using lock::Bootstrap;
 
 constexpr std::uint32_t kHosts = 10;
-constexpr std::size_t kMaxDeeds = 500;
+constexpr std::size_t kMaxInputs = 500;
 
-// As the daemon has it: hosts by numbers in the order of their ids, and no more than can be known.
-std::optional<Bootstrap::VoterProposal> word_of(const wire::VoterSetBody& body) {
-  Bootstrap::VoterProposal word{.cluster = static_cast<Bootstrap::Cluster>(body.cluster)};
+// As in the daemon: hosts are numbered in the order of their ids; a proposal with unknown hosts is
+// dropped.
+std::optional<Bootstrap::VoterProposal> proposal_of(const wire::VoterSetBody& body) {
+  Bootstrap::VoterProposal proposal{.stage = static_cast<Bootstrap::Stage>(body.stage)};
   for (const HostId voter : body.voters) {
     const std::uint64_t number = std::to_underlying(voter);
     if (number >= kHosts) return std::nullopt;
-    word.voters.push_back(NodeId{static_cast<std::uint32_t>(number)});
+    proposal.voters.push_back(NodeId{static_cast<std::uint32_t>(number)});
   }
-  return word;
+  return proposal;
 }
 
 }  // namespace
@@ -50,24 +51,24 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::optional<Bootstrap::VoterProposal> writing;
   Bootstrap bootstrap(
       {.self = NodeId{3}, .expected = static_cast<std::uint8_t>(1 + byte() % lock::kMaxVoterSet)});
-  const auto step = [&](auto todo) {
+  const auto step = [&](auto function) {
     out.clear();
     Turn<Bootstrap> turn{now, draw, out};
-    todo(turn);
+    function(turn);
     for (const auto& output : out)
       if (output.kind == OutputKind::notice && output.notice.kind == Bootstrap::Notice::Kind::write)
         writing = output.notice.word;
-    const char* const broken = bootstrap.check();
-    CHECK(broken == nullptr);
+    const char* const violation = bootstrap.check();
+    CHECK(violation == nullptr);
   };
   step([&](auto& turn) { bootstrap.start(turn); });
-  for (std::size_t deeds = 0; !bytes.empty() && deeds < kMaxDeeds; ++deeds) {
+  for (std::size_t inputs = 0; !bytes.empty() && inputs < kMaxInputs; ++inputs) {
     switch (byte() % 3) {
       case 0: {
         const NodeId from{byte() % kHosts};
         const auto body = wire::take_voter_set(wire::Reader(std::as_bytes(take(byte()))));
-        const auto word = body ? word_of(*body) : std::nullopt;
-        if (word) step([&](auto& turn) { bootstrap.receive(turn, from, *word); });
+        const auto proposal = body ? proposal_of(*body) : std::nullopt;
+        if (proposal) step([&](auto& turn) { bootstrap.receive(turn, from, *proposal); });
         break;
       }
       case 1:
@@ -76,8 +77,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
           step([&](auto& turn) { bootstrap.on_timer(turn, bootstrap.timers().first_name()); });
         break;
       case 2:
-        if (const auto word = std::exchange(writing, std::nullopt))
-          step([&](auto& turn) { bootstrap.command(turn, {.written = *word}); });
+        if (const auto proposal = std::exchange(writing, std::nullopt))
+          step([&](auto& turn) { bootstrap.command(turn, {.written = *proposal}); });
         break;
       default:
         break;

@@ -1,5 +1,5 @@
-// A key file is written by hand: whatever the text, it is understood or refused with a sentence,
-// and the keys understood are those their own lines give again.
+// Fuzzes the parser of key files: any text is parsed or refused with an error message, and the
+// lines of the parsed keys parse as the same keys.
 #include <cstddef>
 #include <cstdint>
 #include <string>

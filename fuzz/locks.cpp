@@ -1,7 +1,9 @@
-// What hosts say of locks, and what clients want, in any order and at any time: the service of a
-// host stays in order, tells its clients only what can be, and says nothing that could not be read.
+// Fuzzes the lock service: messages of other hosts, requests of clients, timers and completed
+// writes in any order. The service keeps its invariants, sends its clients consistent updates and
+// sends only messages that can be parsed.
 //
-// The input is a row of deeds: a byte says which, the bytes behind it how.
+// The input is a sequence of steps: one byte selects the step, the bytes after it are its
+// arguments.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -22,7 +24,7 @@ namespace {
 
 constexpr std::uint32_t kHosts = 5;  // three of them vote
 constexpr std::array<std::string_view, 3> kNames{"one", "two", "three"};
-constexpr std::size_t kMaxDeeds = 500;
+constexpr std::size_t kMaxSteps = 500;
 
 HostId host(std::uint32_t number) { return HostId{100 + number % kHosts}; }
 
@@ -43,7 +45,7 @@ class Input {
 };
 
 struct Harness final : locks::Driver {
-  static void readable(const wire::LockBody& body) {
+  static void check_parses(const wire::LockBody& body) {
     wire::Datagram datagram;
     datagram.header.sender = host(0);
     datagram.lock = body;
@@ -52,8 +54,8 @@ struct Harness final : locks::Driver {
     const auto again = wire::parse(std::span(buffer).first(size));
     CHECK(again && again->lock == body);
   }
-  void broadcast(const wire::LockBody& body) override { readable(body); }
-  void send(HostId, const wire::LockBody& body) override { readable(body); }
+  void broadcast(const wire::LockBody& body) override { check_parses(body); }
+  void send(HostId, const wire::LockBody& body) override { check_parses(body); }
   void write(const locks::Saved& saved) override { writing = saved; }
   void notify(locks::ClientId client, const locks::LockUpdate& update) override {
     const auto found = clients.find(client);
@@ -70,7 +72,7 @@ struct Harness final : locks::Driver {
 
   Instant now{Nanos{1'000'000'000'000}};
   std::optional<locks::Saved> writing;
-  std::map<locks::ClientId, bool> clients;  // whether it is inside
+  std::map<locks::ClientId, bool> clients;  // true: the client holds its lock
 };
 
 std::optional<wire::LockBody> body_in(Input& in) {
@@ -101,16 +103,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                    return number < kHosts ? NodeId{static_cast<std::uint32_t>(number)} : kNobody;
                  },
                  [](NodeId id) { return host(index(id)); }},
-       .rules = {.lease = 2s, .longest = 2s, .thrifty = true},
+       .rules = {.lease = 2s, .longest = 2s, .suppress_replies = true},
        .saved = locks::Saved{.boot = lock::lease::Boot{1},
                              .reserve = 1000,
                              .view = locks::first_voters({host(0), host(1), host(2)})}},
       draw, harness);
   service.start(harness.now);
-  for (std::size_t deeds = 0; !in.empty() && deeds < kMaxDeeds; ++deeds) {
+  for (std::size_t steps = 0; !in.empty() && steps < kMaxSteps; ++steps) {
     switch (in.byte() % 5) {
       case 0:
-        // What bears this host's own id does not come past the codec.
+        // The codec drops messages with this host's own id.
         if (const auto body = body_in(in))
           service.receive(harness.now, host(1 + in.byte() % (kHosts - 1)), *body);
         break;
@@ -122,12 +124,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         const locks::ClientId client{1U + in.byte() % 16U};
         if (harness.clients.contains(client)) break;
         harness.clients[client] = false;
-        const std::uint8_t how = in.byte();
+        const std::uint8_t option = in.byte();
         (void)service.acquire(harness.now,
                               {.client = client,
-                               .name = kNames[how % kNames.size()],
-                               .mode = how >= 128 ? locks::Mode::shared : locks::Mode::exclusive,
-                               .network_us = how});
+                               .name = kNames[option % kNames.size()],
+                               .mode = option >= 128 ? locks::Mode::shared : locks::Mode::exclusive,
+                               .network_us = option});
         break;
       }
       case 3: {
@@ -143,8 +145,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       default:
         break;
     }
-    const char* const broken = service.check();
-    CHECK(broken == nullptr);
+    const char* const violation = service.check();
+    CHECK(violation == nullptr);
     (void)service.known(harness.now);
   }
   return 0;

@@ -1,5 +1,5 @@
-// What is on disk may have been damaged: whatever the text, it is a record or none, and a record,
-// written again, says the same.
+// Fuzzes the parser of the lock record on disk, which may be damaged: any text is parsed or
+// refused, and a parsed record, written again, parses as the same.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -1,5 +1,5 @@
-// Any program on the host can connect: whatever it sends is understood or refused with a sentence,
-// and what was understood, written again, says the same.
+// Fuzzes the control protocol, which any program on the host can use: any line is parsed or refused
+// with an error message, and a parsed request, written again, parses as the same.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -14,10 +14,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (request) {
     if (ipc::parse_request(ipc::request_line(*request)) != request) std::abort();
   } else {
-    const auto describe_steps = ipc::parse_reply(ipc::refusal_line(request.error()));
-    if (!describe_steps || !describe_steps->refusal ||
-        describe_steps->refusal->code != request.error().code)
-      std::abort();
+    const auto reply = ipc::parse_reply(ipc::refusal_line(request.error()));
+    if (!reply || !reply->refusal || reply->refusal->code != request.error().code) std::abort();
   }
   if (const auto reply = ipc::parse_reply(line)) {
     (void)ipc::now_of(*reply);
@@ -26,8 +24,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     (void)ipc::findings_of(*reply);
     (void)ipc::members_findings_of(*reply);
     (void)ipc::locks_of(*reply);
-    if (const auto news = ipc::lock_of(*reply)) {
-      const auto again = ipc::parse_reply(ipc::lock_line(*news));
+    if (const auto update = ipc::lock_of(*reply)) {
+      const auto again = ipc::parse_reply(ipc::lock_line(*update));
       if (!again || !ipc::lock_of(*again)) std::abort();
     }
   }

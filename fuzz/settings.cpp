@@ -1,4 +1,4 @@
-// A configuration comes from outside: whatever the text, it is settings or a list of mistakes.
+// Fuzzes the configuration: any text gives settings or a list of errors.
 #include "api/settings.h"
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// The words of scripts and of the command line come from outside: whatever the text, a fault and a
-// delay are understood or refused with a sentence.
+// Fuzzes the parsers of faults and delays in scripts and on the command line: any text is parsed or
+// refused with an error message.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
