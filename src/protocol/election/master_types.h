@@ -100,6 +100,8 @@ struct Message {
     visit("kind", self.kind);
     visit("not_set", self.not_set);
     visit("was_master", self.was_master);
+    // Traces print no fields and the checker only compares packed states, so the scale itself is
+    // packed and not its form on the wire.
     visit("priority", self.priority);
     visit("incarnation", self.incarnation);
     // A sequence number that no receiver reads is not part of the message.
