@@ -44,7 +44,7 @@ bool put_voters(std::string_view text, std::vector<HostId>& voters) {
 // "3 0000000000000abc:2 -": number of the view, then its slots; '-' is a free slot.
 std::string voters_text(const wire::LockVoters& voters) {
   std::string text = fmt::format("{}", voters.number);
-  for (const wire::LockVoter& voter : voters.chairs)
+  for (const wire::LockVoter& voter : voters.slots)
     text += voter.votes == 0
                 ? " -"
                 : fmt::format(" {:016x}:{}", std::to_underlying(voter.host), voter.votes);
@@ -62,18 +62,18 @@ bool put_view(std::string_view text, wire::LockVoters& voters) {
   if (!put(next_part(text, ' '), voters.number) || voters.number == 0) return false;
   while (!text.empty()) {
     std::string_view slot = next_part(text, ' ');
-    if (voters.chairs.full()) return false;
+    if (voters.slots.full()) return false;
     wire::LockVoter voter;
     if (slot != "-") {
       const auto host = host_in(next_part(slot, ':'));
       if (!host || !put(slot, voter.votes) || voter.votes == 0) return false;
-      if (std::ranges::find(voters.chairs, *host, &wire::LockVoter::host) != voters.chairs.end())
+      if (std::ranges::find(voters.slots, *host, &wire::LockVoter::host) != voters.slots.end())
         return false;
       voter.host = *host;
     }
-    voters.chairs.push_back(voter);
+    voters.slots.push_back(voter);
   }
-  return !voters.chairs.empty() && voters.chairs[voters.chairs.size() - 1].votes > 0;
+  return !voters.slots.empty() && voters.slots[voters.slots.size() - 1].votes > 0;
 }
 
 bool put_line(std::string_view key, std::string_view value, LockRecord& record) {

@@ -9,11 +9,11 @@ namespace {
 
 LockRecord sample() {
   wire::LockVoters view{.number = 3};
-  view.chairs.push_back({HostId{0xfedcba9876543210}, 2});
-  view.chairs.push_back({});
-  view.chairs.push_back({HostId{0xabc}, 1});
+  view.slots.push_back({HostId{0xfedcba9876543210}, 2});
+  view.slots.push_back({});
+  view.slots.push_back({HostId{0xabc}, 1});
   wire::LockVoters next{.count = 99, .number = 4};
-  next.chairs.push_back({HostId{0xabc}, 1});
+  next.slots.push_back({HostId{0xabc}, 1});
   return {.host = HostId{0xabc},
           .kernel = "0b7e-1",
           .stage = LockRecord::Stage::committed,

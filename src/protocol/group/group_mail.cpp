@@ -39,7 +39,7 @@ struct ToBody {
   void operator()(const RingMessage& envelope) {
     body.kind = envelope.algorithm == Algorithm::ring ? Kind::ring : Kind::anonymous;
     body.phase = static_cast<std::uint8_t>(envelope.message.kind);
-    body.life = std::to_underlying(envelope.message.life);
+    body.incarnation = std::to_underlying(envelope.message.life);
     body.number = envelope.message.number;
     body.sender = host(envelope.message.id);
     body.ring = {.ring = envelope.ring,
@@ -55,7 +55,7 @@ struct ToBody {
     body.hops = message.hops;
     body.sender = host(message.sender);
     body.serial = message.number;
-    body.life = std::to_underlying(message.life);
+    body.incarnation = std::to_underlying(message.life);
     body.stamp_ns = message.stamp.count();
     body.delay = message.delay;
     body.number = message.content.number;
@@ -85,7 +85,7 @@ struct FromBody {
     message.sender = node(body.sender);
     known &= message.sender != kNobody;
     message.number = body.serial;
-    message.life = Incarnation{body.life};
+    message.life = Incarnation{body.incarnation};
     message.stamp = Nanos{body.stamp_ns};
     message.delay = body.delay;
     message.content.number = body.number;
@@ -102,7 +102,7 @@ std::optional<RingMessage> ring_message_of(const wire::GroupBody& body, FromBody
                      .election = body.ring.election,
                      .ring = body.ring.ring,
                      .message = {.kind = static_cast<election::ring::Kind>(body.phase),
-                                 .life = Incarnation{body.life},
+                                 .life = Incarnation{body.incarnation},
                                  .sequence = Sequence{body.ring.sequence},
                                  .after = Sequence{body.ring.after},
                                  .answers = Sequence{body.ring.answers},
@@ -117,7 +117,7 @@ std::optional<SignedMessage> signed_message_of(const wire::GroupBody& body) {
   envelope.message.kind = static_cast<OverB2::Message::Kind>(body.step);
   envelope.message.sender = NodeId{body.proof.sender};
   envelope.message.number = body.serial;
-  envelope.message.life = Incarnation{body.life};
+  envelope.message.life = Incarnation{body.incarnation};
   envelope.message.stamp = Nanos{body.stamp_ns};
   envelope.message.delay = body.delay;
   envelope.message.content = {.kind = static_cast<election::capacity_b2::Kind>(body.phase),
@@ -177,7 +177,7 @@ std::optional<ElectionMessage> election_message_of(const wire::GroupBody& body, 
 wire::GroupBody body_of(std::string_view name, const ReceivedHeartbeat& received,
                         const Numbering& hosts) {
   const auto& [heartbeat, terms, last_on_ring] = received;
-  wire::GroupBody body{.kind = Kind::word, .name = wire::GroupName(name)};
+  wire::GroupBody body{.kind = Kind::heartbeat, .name = wire::GroupName(name)};
   body.leads = heartbeat.leads;
   body.asks = heartbeat.asks;
   body.over = heartbeat.over > kNotOver;
@@ -213,7 +213,7 @@ wire::GroupBody body_of(std::string_view name, const SignedMessage& envelope) {
   body.step = static_cast<std::uint8_t>(message.kind);
   body.phase = static_cast<std::uint8_t>(message.content.kind);
   body.serial = message.number;
-  body.life = std::to_underlying(message.life);
+  body.incarnation = std::to_underlying(message.life);
   body.stamp_ns = message.stamp.count();
   body.delay = message.delay;
   body.number = message.content.number;
@@ -229,7 +229,7 @@ wire::GroupBody body_of(std::string_view name, const SignedMessage& envelope) {
 
 std::optional<GroupMessage> message_of(const wire::GroupBody& body, const Numbering& hosts) {
   FromBody from{hosts};
-  if (body.kind == Kind::word) {
+  if (body.kind == Kind::heartbeat) {
     const auto heartbeat = heartbeat_of(body, from);
     return heartbeat && from.known ? std::optional<GroupMessage>(*heartbeat) : std::nullopt;
   }

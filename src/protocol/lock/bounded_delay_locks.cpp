@@ -51,7 +51,7 @@ void BoundedDelayLocks::follow(Instant now, const wire::LockVoters& voters) {
   if (voters.number <= (next_ ? next_->number : voters_.number)) return;
   next_ = voters;
   const bool stays = std::ranges::any_of(
-      voters.chairs, [&](const wire::LockVoter& voter) { return voter.host == start_.self; });
+      voters.slots, [&](const wire::LockVoter& voter) { return voter.host == start_.self; });
   if (!stays)
     for (auto& [name, slot] : slots_) lose(now, name, slot);
   if (nobody_inside()) enter_view(now);
@@ -70,7 +70,7 @@ void BoundedDelayLocks::enter_view(Instant now) {
   trusted_ = false;
   beat_at_ = kNever;
   std::vector<std::string> names;
-  for (const wire::LockVoter& voter : voters_.chairs) {
+  for (const wire::LockVoter& voter : voters_.slots) {
     if (voter.host == kNoHost) continue;
     sites_.push_back(voter.host);
     names.push_back(start_.name_of(voter.host));
@@ -115,7 +115,7 @@ void BoundedDelayLocks::receive(Instant now, HostId from, Incarnation incarnatio
                                      .reply = body.reply,
                                      .number = body.number,
                                      .ahead = body.ahead,
-                                     .life = Incarnation{body.life}};
+                                     .life = Incarnation{body.incarnation}};
   step(now, std::string(body.name.text()), *found,
        [&](Mutex& machine, Turn<Mutex>& turn) { machine.receive(turn, NodeId{*site}, message); });
 }
@@ -281,7 +281,7 @@ void BoundedDelayLocks::step(Instant now, const std::string& name, Slot& slot, D
                                .view = voters_.number,
                                .number = output.message.number,
                                .ahead = output.message.ahead,
-                               .life = std::to_underlying(output.message.life)};
+                               .incarnation = std::to_underlying(output.message.life)};
     spoke = true;
     if (output.kind == OutputKind::broadcast) {
       monitor_->sent_to_all();

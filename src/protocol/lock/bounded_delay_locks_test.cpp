@@ -22,7 +22,7 @@ HostId host(std::uint32_t number) { return HostId{100 + number}; }
 
 wire::LockVoters voters(std::uint32_t number, const std::vector<std::uint32_t>& hosts) {
   wire::LockVoters all{.number = number};
-  for (const std::uint32_t each : hosts) all.chairs.push_back({.host = host(each), .votes = 1});
+  for (const std::uint32_t each : hosts) all.slots.push_back({.host = host(each), .votes = 1});
   return all;
 }
 

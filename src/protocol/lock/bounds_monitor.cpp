@@ -48,7 +48,7 @@ wire::BeatBody BoundsMonitor::beat(Instant now, bool busy) {
   wire::BeatBody body{.view = view_, .number = ++last_beat_, .busy = busy};
   for (const Peer& peer : peers_) {
     const auto age = std::chrono::duration_cast<std::chrono::microseconds>(now - peer.heard);
-    body.members.push_back({.life = std::to_underlying(peer.incarnation),
+    body.members.push_back({.incarnation = std::to_underlying(peer.incarnation),
                             .heard = peer.beat,
                             .age_us = peer.beat == 0
                                           ? 0

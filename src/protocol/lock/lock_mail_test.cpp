@@ -49,10 +49,10 @@ TEST(MemberMap, VotersKeepTheirSlots) {
   view.votes[2] = 1;
   const wire::LockVoters voters = voters_of(view, members());
   EXPECT_EQ(voters.number, 7U);
-  ASSERT_EQ(voters.chairs.size(), 3U);
-  EXPECT_EQ(voters.chairs[0], (wire::LockVoter{HostId{30}, 2}));
-  EXPECT_EQ(voters.chairs[1], wire::LockVoter{});
-  EXPECT_EQ(voters.chairs[2], (wire::LockVoter{HostId{20}, 1}));
+  ASSERT_EQ(voters.slots.size(), 3U);
+  EXPECT_EQ(voters.slots[0], (wire::LockVoter{HostId{30}, 2}));
+  EXPECT_EQ(voters.slots[1], wire::LockVoter{});
+  EXPECT_EQ(voters.slots[2], (wire::LockVoter{HostId{20}, 1}));
   EXPECT_EQ(view_of(voters, members()), view);
   EXPECT_FALSE(view_of(first_voters({HostId{50}}), members()));
 }
@@ -125,7 +125,7 @@ TEST(LockMail, CarriesTheVotersAndTheProposal) {
   const wire::LockBody body = body_of(record, members(), "");
   EXPECT_EQ(body.set, first_voters({HostId{10}, HostId{20}}));
   EXPECT_EQ(body.next.count, 9U);
-  EXPECT_EQ(body.next.chairs[2].host, HostId{30});
+  EXPECT_EQ(body.next.slots[2].host, HostId{30});
   const auto read = message_of(body, members(), LockId{0});
   ASSERT_TRUE(read);
   EXPECT_EQ(read->set, record.set);

@@ -300,7 +300,7 @@ TEST(LockService, AReturningHostLearnsTheViewFromDisk) {
   ASSERT_TRUE(cluster.change(0, 2, 0));
   ASSERT_TRUE(cluster.disk(1));
   EXPECT_EQ(cluster.disk(1)->view.number, 2U);
-  EXPECT_EQ(cluster.disk(1)->view.chairs.size(), 2U);
+  EXPECT_EQ(cluster.disk(1)->view.slots.size(), 2U);
   cluster.kill(0);
   cluster.kill(1);
   cluster.restart(0);

@@ -8,7 +8,7 @@ static_assert(wire::LockVoters::kMax == lock::lease::kMaxVoters);
 
 wire::LockVoters first_voters(const std::vector<HostId>& hosts) {
   wire::LockVoters voters{.number = 1};
-  for (const HostId host : hosts) voters.chairs.push_back({.host = host, .votes = 1});
+  for (const HostId host : hosts) voters.slots.push_back({.host = host, .votes = 1});
   return voters;
 }
 
@@ -18,18 +18,18 @@ wire::LockVoters voters_of(const View& view, const MemberMap& members) {
   for (std::uint32_t i = 0; i < lock::lease::kMaxVoters; ++i)
     if (view.votes[i] > 0) slots = i + 1;
   for (std::uint32_t i = 0; i < slots; ++i)
-    voters.chairs.push_back({.host = members.host_of(view.slots[i]), .votes = view.votes[i]});
+    voters.slots.push_back({.host = members.host_of(view.slots[i]), .votes = view.votes[i]});
   return voters;
 }
 
 std::optional<View> view_of(const wire::LockVoters& voters, const MemberMap& members) {
   View view{.number = voters.number};
-  for (std::size_t i = 0; i < voters.chairs.size(); ++i) {
-    if (voters.chairs[i].host == kNoHost) continue;
-    const auto member = members.member_of(voters.chairs[i].host);
+  for (std::size_t i = 0; i < voters.slots.size(); ++i) {
+    if (voters.slots[i].host == kNoHost) continue;
+    const auto member = members.member_of(voters.slots[i].host);
     if (!member) return std::nullopt;
     view.slots[i] = *member;
-    view.votes[i] = voters.chairs[i].votes;
+    view.votes[i] = voters.slots[i].votes;
   }
   return view;
 }

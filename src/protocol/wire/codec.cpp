@@ -245,7 +245,7 @@ Result<node::Node::Message, DropReason> Codec::translate(const Datagram& datagra
 // echoes carry no name, so that both directions of an exchange have the same length.
 bool Codec::carries_name(const Datagram& datagram) {
   return datagram.election || datagram.voter_set ||
-         (datagram.group && datagram.group->kind == GroupBody::Kind::word);
+         (datagram.group && datagram.group->kind == GroupBody::Kind::heartbeat);
 }
 
 // An Ack for our present incarnation, which no earlier incarnation can have sent.

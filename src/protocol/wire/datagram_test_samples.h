@@ -116,7 +116,7 @@ inline Datagram sample_group() {
   body.hops = 0x04;
   body.sender = HostId{0x4142434445464748};
   body.serial = 0x51525354;
-  body.life = 0x61626364;
+  body.incarnation = 0x61626364;
   body.stamp_ns = 0x0172737475767778;
   body.delay = Nanos{0x0182838485868788};
   body.number = 0x01929394;

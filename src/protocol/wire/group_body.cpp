@@ -85,7 +85,7 @@ Result<GroupBody, Error> take_group(Reader in) {
   body.phase = in.take<std::uint8_t>();
   body.hops = in.take<std::uint8_t>();
   body.serial = in.take<std::uint32_t>();
-  body.life = in.take<std::uint32_t>();
+  body.incarnation = in.take<std::uint32_t>();
   body.number = in.take<std::uint32_t>();
   body.term = in.take<std::uint64_t>();
   body.heir = HostId{in.take<std::uint64_t>()};
@@ -126,7 +126,7 @@ void put_group(Writer& out, const GroupBody& body) {
   out.put(body.phase);
   out.put(body.hops);
   out.put(body.serial);
-  out.put(body.life);
+  out.put(body.incarnation);
   out.put(body.number);
   out.put(body.term);
   out.put(std::to_underlying(body.heir));

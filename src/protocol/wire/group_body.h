@@ -1,7 +1,7 @@
 // Messages about groups (doc/internals/groups.md) in datagrams: hosts by id, groups by name.
 //
-// A `word` is a heartbeat: it announces candidates and leaders. All other kinds belong to an
-// election. A field that a kind does not use is 0.
+// A heartbeat announces candidates and leaders. All other kinds belong to an election. A field that a
+// kind does not use is 0.
 #pragma once
 
 #include <array>
@@ -64,14 +64,14 @@ struct GroupSigned {
 };
 
 struct GroupBody {
-  enum class Kind : std::uint8_t { word, begin, a, b1, c, ring, anonymous, b2 };
+  enum class Kind : std::uint8_t { heartbeat, begin, a, b1, c, ring, anonymous, b2 };
   static constexpr std::uint8_t kKinds = 8;
   static constexpr std::uint8_t kSteps = 3;   // number of values of `step`
   static constexpr std::uint8_t kPhases = 8;  // number of values of `phase`
 
-  Kind kind = Kind::word;
+  Kind kind = Kind::heartbeat;
   GroupName name{};
-  // word
+  // heartbeat
   bool leads = false;  // the sender leads the group
   bool asks = false;   // the sender asks for an answer
   bool over = false;   // the group's single job is done
@@ -80,7 +80,7 @@ struct GroupBody {
   std::uint64_t term = 0;
   HostId heir = kNoHost;
   Nanos ago{0};  // time since the job was done; not negative
-  // word: the sender's capacity; a, b1: the bid
+  // heartbeat: the sender's capacity; a, b1: the bid
   std::int64_t capacity = 0;
   // a, b1: atomic broadcast
   std::uint8_t step = 0;   // word, filler, doubt
@@ -88,10 +88,11 @@ struct GroupBody {
   std::uint8_t hops = 0;
   HostId sender = kNoHost;  // ring: owner of the priority, or the host elected
   std::uint32_t serial = 0;
-  std::uint32_t life = 0;     // incarnation of the first sender; ring: of this sender
-  std::int64_t stamp_ns = 0;  // network time; begin: start of the election
-  Nanos delay{0};             // not negative
-  // a, b1, c: number of the election; ring: number of its start; word: last election on the ring
+  std::uint32_t incarnation = 0;  // of the first sender; ring: of this sender
+  std::int64_t stamp_ns = 0;      // network time; begin: start of the election
+  Nanos delay{0};                 // not negative
+  // a, b1, c: number of the election; ring: number of its start; heartbeat: last election on the
+  // ring
   std::uint32_t number = 0;
   // c
   GroupBid first{};

@@ -16,7 +16,7 @@ namespace {
 TEST(GroupBody, EncodesAHeartbeat) {
   Datagram datagram{.header = sample_header()};
   GroupBody& body = datagram.group.emplace();
-  body.kind = GroupBody::Kind::word;
+  body.kind = GroupBody::Kind::heartbeat;
   body.name = GroupName("web");
   body.leads = true;
   body.criterion = 2;
@@ -28,7 +28,7 @@ TEST(GroupBody, EncodesAHeartbeat) {
   EXPECT_EQ(written(datagram),
             "\x0b\x6f"          // 108 + 3
             "\0\3\1\2\1\0\0\0"  // kind, length, flags, criterion, algorithm, step, phase, hops
-            "\0\0\0\0\0\0\0\0\0\0\0\0"          // serial, life, number
+            "\0\0\0\0\0\0\0\0\0\0\0\0"          // serial, incarnation, number
             "\1\2\3\4\5\6\7\x08"                // term
             "\0\0\0\0\0\0\x10\x01"              // heir
             "\0\0\0\0\0\0\0\0"                  // ago
@@ -53,7 +53,7 @@ TEST(GroupBody, EncodesARingMessage) {
   body.kind = GroupBody::Kind::ring;
   body.name = GroupName("web");
   body.phase = 7;
-  body.life = 0x21222324;
+  body.incarnation = 0x21222324;
   body.number = 3;
   body.sender = HostId{0x1001};
   body.ring = {.ring = 0x3132333435363738,
@@ -66,7 +66,7 @@ TEST(GroupBody, EncodesARingMessage) {
   EXPECT_EQ(written(datagram),
             "\x0b\x6f"          // 108 + 3
             "\5\3\0\0\0\0\7\0"  // kind, length, flags, criterion, algorithm, step, phase, hops
-            "\0\0\0\0\x21\x22\x23\x24\0\0\0\3"  // serial, life, number
+            "\0\0\0\0\x21\x22\x23\x24\0\0\0\3"  // serial, incarnation, number
             "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"  // term, heir
             "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"  // ago, capacity
             "\0\0\0\0\0\0\x10\x01"              // sender

@@ -152,12 +152,12 @@ Result<LockVoters, Error> take_voters(Reader in) {
     const auto votes = in.take<std::uint8_t>();
     const auto is_same = [&](const LockVoter& voter) { return voter.host == host; };
     if ((host == kNoHost) != (votes == 0) ||
-        (host != kNoHost && std::ranges::any_of(voters.chairs, is_same)))
+        (host != kNoHost && std::ranges::any_of(voters.slots, is_same)))
       return std::unexpected(Error::bad_value);
-    voters.chairs.push_back({.host = host, .votes = votes});
+    voters.slots.push_back({.host = host, .votes = votes});
   }
-  if (voters.number == 0 || voters.chairs.empty() ||
-      voters.chairs[voters.chairs.size() - 1].votes == 0)
+  if (voters.number == 0 || voters.slots.empty() ||
+      voters.slots[voters.slots.size() - 1].votes == 0)
     return std::unexpected(Error::bad_value);
   return voters;
 }
@@ -165,8 +165,8 @@ Result<LockVoters, Error> take_voters(Reader in) {
 void put_voters(Writer& out, const LockVoters& voters) {
   out.put(voters.count);
   out.put(voters.number);
-  out.put(static_cast<std::uint8_t>(voters.chairs.size()));
-  for (const LockVoter& voter : voters.chairs) {
+  out.put(static_cast<std::uint8_t>(voters.slots.size()));
+  for (const LockVoter& voter : voters.slots) {
     out.put(std::to_underlying(voter.host));
     out.put(voter.votes);
   }

@@ -73,7 +73,7 @@ struct LockVoters {
 
   std::uint64_t count = 0;   // of the ballot that proposed this view; 0: the view is in force
   std::uint32_t number = 0;  // of the view; 0: no view in this message
-  InlineVector<LockVoter, kMax> chairs{};
+  InlineVector<LockVoter, kMax> slots{};
 
   bool operator==(const LockVoters&) const = default;
 };

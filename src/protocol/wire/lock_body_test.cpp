@@ -62,12 +62,12 @@ Datagram sample_voters() {
   LockBody& body = datagram.lock.emplace();
   body.kind = 6;
   body.set.number = 3;
-  body.set.chairs.push_back({HostId{0x1001}, 2});
-  body.set.chairs.push_back({});
-  body.set.chairs.push_back({HostId{0x1002}, 1});
+  body.set.slots.push_back({HostId{0x1001}, 2});
+  body.set.slots.push_back({});
+  body.set.slots.push_back({HostId{0x1002}, 1});
   body.next.count = 0x0102;
   body.next.number = 4;
-  body.next.chairs.push_back({HostId{0x1001}, 1});
+  body.next.slots.push_back({HostId{0x1001}, 1});
   return datagram;
 }
 

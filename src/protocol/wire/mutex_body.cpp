@@ -20,7 +20,7 @@ Result<MutexBody, Error> take_mutex(Reader in) {
   body.view = in.take<std::uint32_t>();
   body.number = in.take<std::uint64_t>();
   body.ahead = in.take<std::uint64_t>();
-  body.life = in.take<std::uint32_t>();
+  body.incarnation = in.take<std::uint32_t>();
   if (body.kind >= MutexBody::kKinds) return std::unexpected(Error::bad_kind);
   if (name == 0 || in.left() < name) return std::unexpected(Error::bad_section);
   const auto text = LockName::read(in.take_bytes(name));
@@ -37,7 +37,7 @@ void put_mutex(Writer& out, const MutexBody& body) {
   out.put(body.view);
   out.put(body.number);
   out.put(body.ahead);
-  out.put(body.life);
+  out.put(body.incarnation);
   out.put_bytes(std::as_bytes(std::span(body.name.text())));
 }
 
@@ -53,7 +53,7 @@ Result<BeatBody, Error> take_beat(Reader in) {
     return std::unexpected(Error::bad_section);
   for (std::uint8_t i = 0; i < count; ++i) {
     BeatBody::Entry entry;
-    entry.life = in.take<std::uint32_t>();
+    entry.incarnation = in.take<std::uint32_t>();
     entry.heard = in.take<std::uint32_t>();
     entry.age_us = in.take<std::uint32_t>();
     entry.received = in.take<std::uint32_t>();
@@ -70,7 +70,7 @@ void put_beat(Writer& out, const BeatBody& body) {
   out.put(static_cast<std::uint8_t>(body.busy ? kBusy : 0));
   out.put(static_cast<std::uint8_t>(body.members.size()));
   for (const BeatBody::Entry& entry : body.members) {
-    out.put(entry.life);
+    out.put(entry.incarnation);
     out.put(entry.heard);
     out.put(entry.age_us);
     out.put(entry.received);

@@ -25,7 +25,7 @@ struct MutexBody {
   std::uint32_t view = 0;
   std::uint64_t number = 0;
   std::uint64_t ahead = 0;
-  std::uint32_t life = 0;
+  std::uint32_t incarnation = 0;
 
   bool operator==(const MutexBody&) const = default;
 };
@@ -35,11 +35,11 @@ struct BeatBody {
   static constexpr std::size_t kMax = 8;
 
   struct Entry {
-    std::uint32_t life = 0;      // last known incarnation of the member; 0: none
-    std::uint32_t heard = 0;     // number of its last beat; 0: none
-    std::uint32_t age_us = 0;    // time since that beat arrived, microseconds
-    std::uint32_t received = 0;  // MutexBody messages from that incarnation before that beat
-    std::uint32_t sent = 0;      // MutexBody messages sent to it, in all its incarnations
+    std::uint32_t incarnation = 0;  // last known one of the member; 0: none
+    std::uint32_t heard = 0;        // number of its last beat; 0: none
+    std::uint32_t age_us = 0;       // time since that beat arrived, microseconds
+    std::uint32_t received = 0;     // MutexBody messages from that incarnation before that beat
+    std::uint32_t sent = 0;         // MutexBody messages sent to it, in all its incarnations
 
     bool operator==(const Entry&) const = default;
   };

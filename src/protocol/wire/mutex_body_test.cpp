@@ -21,7 +21,7 @@ Datagram sample_mutex() {
                                      .view = 2,
                                      .number = 3,
                                      .ahead = 0x0405,
-                                     .life = 6};
+                                     .incarnation = 6};
   return datagram;
 }
 
@@ -31,7 +31,7 @@ Datagram sample_beat() {
   body.view = 2;
   body.number = 3;
   body.busy = true;
-  body.members.push_back({.life = 4, .heard = 5, .age_us = 6, .received = 7, .sent = 8});
+  body.members.push_back({.incarnation = 4, .heard = 5, .age_us = 6, .received = 7, .sent = 8});
   return datagram;
 }
 
