@@ -257,7 +257,7 @@ TEST_F(LiveGroup, RefusesInvalidOptions) {
   EXPECT_THAT(refused("--criterion cmd=true").second,
               HasSubstr("command 'true' exited with status 0 and printed nothing"));
   EXPECT_EQ(refused("--min-stay soon").first, 2);
-  EXPECT_THAT(refused("", "two words").second, HasSubstr("no spaces"));
+  EXPECT_THAT(refused("", "two words").second, HasSubstr("name has a space"));
   EXPECT_EQ(site->ask(0, "leader", group()).status, 1);
   stand(0, "--criterion weight=1");
   ASSERT_TRUE(runs_on(0));
