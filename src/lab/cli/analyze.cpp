@@ -20,6 +20,7 @@
 #include "lab/analysis/collision.h"
 #include "lab/analysis/decimal.h"
 #include "lab/analysis/ring_time.h"
+#include "lab/cli/output.h"
 #include "lab/report/bars.h"
 
 namespace tempo::cli {
@@ -29,13 +30,8 @@ using analysis::Fraction;
 using analysis::Number;
 using analysis::RingTime;
 
-constexpr std::size_t kLongestFraction = 200;  // digits of either part
+constexpr std::size_t kMaxFractionDigits = 200;  // of numerator and denominator
 constexpr std::uint64_t kMaxRange = std::uint64_t{1} << 32;
-
-int refuse(const std::string& why) {
-  print_error("tempo analyze: {}\n", why);
-  return kBadUsage;
-}
 
 struct Range {
   std::uint32_t first = 0;
@@ -49,13 +45,13 @@ Result<Range> range_of(const char* option, const std::string& text, std::uint32_
                         ? first
                         : parse_number<std::uint32_t>(std::string_view{text}.substr(dots + 2));
   if (!first || !last || *first > *last || *last > most)
-    return std::unexpected(
-        fmt::format("{} '{}' is not a number or a range up to {}; say 1..10", option, text, most));
+    return std::unexpected(fmt::format(
+        "{} must be a number or a range up to {}, such as 1..10, not '{}'", option, most, text));
   return Range{*first, *last};
 }
 
 bool short_enough(const std::optional<Fraction>& exact) {
-  return exact && exact->digits() <= kLongestFraction;
+  return exact && exact->digits() <= kMaxFractionDigits;
 }
 
 void add_value(Json& json, const Number& value) {
@@ -70,7 +66,7 @@ Json value_json(const Number& value) {
 Number number_of(const Fraction& exact) {
   return {exact, analysis::decimal(exact), exact.nearest()};
 }
-// What a person reads: the fraction while it is short, else the decimal.
+// For tables: the fraction if it is short, else the decimal.
 std::string brief(const Number& value) {
   if (value.exact && value.exact->digits() <= 12 && value.exact->text() != value.decimal)
     return fmt::format("{} = {:.6g}", value.exact->text(), value.nearest);
@@ -95,7 +91,7 @@ Json chains_json(const RingTime& ring) {
   return list;
 }
 
-// Everything that was asked for, worked out once.
+// All results, computed once for both forms of output.
 struct RingAnswer {
   Range rounds;
   std::vector<Number> distribution;
@@ -106,8 +102,8 @@ struct RingAnswer {
 
 void print_ring(const AnalyzeRingArguments& arguments, const RingTime& ring,
                 const RingAnswer& answer) {
-  print("{} stations, priorities 1..{}: rounds until one station is left\n\n", arguments.stations,
-        arguments.range);
+  print("{} stations, priorities 1..{}: probability of k rounds until one station remains\n\n",
+        arguments.stations, arguments.range);
   std::vector<report::Bar> rows;
   for (std::uint32_t k = answer.rounds.first; k <= answer.rounds.last; ++k) {
     const Number& p = answer.distribution[k - answer.rounds.first];
@@ -127,8 +123,8 @@ void print_ring(const AnalyzeRingArguments& arguments, const RingTime& ring,
   print("{}", table.text({.unicode = stdout_shows_unicode()}));
 }
 
-void print_ring_json(const AnalyzeRingArguments& arguments, const RingTime& ring,
-                     const RingAnswer& answer) {
+Json ring_json(const AnalyzeRingArguments& arguments, const RingTime& ring,
+               const RingAnswer& answer) {
   Json json = Json::object();
   json.add("stations", std::uint64_t{arguments.stations}).add("range", arguments.range);
   Json list = Json::array();
@@ -155,50 +151,55 @@ void print_ring_json(const AnalyzeRingArguments& arguments, const RingTime& ring
                      .add("central", value_json(answer.central[q])));
   json.add("moments", moments);
   if (arguments.chains) json.add("chains", chains_json(ring));
-  print("{}", json.text());
+  return json;
 }
 
-// A number of seconds, as 0.01, 1/100 or 10ms.
+// Seconds of a text such as 0.01, 1/100 or 10ms.
 Result<Fraction> seconds_of(const std::string& text, const char* option) {
   if (const Result<Fraction> plain = Fraction::parse(text)) return *plain;
   if (const Result<Nanos> span = parse_span(text)) return Fraction{span->count(), 1'000'000'000};
-  return std::unexpected(fmt::format(
-      "{} '{}' is neither a number of seconds nor a span; say 0.01, 1/100 or 10ms", option, text));
+  return std::unexpected(
+      fmt::format("{} must be a number of seconds or a span, such as 0.01, 1/100 or 10ms, not '{}'",
+                  option, text));
 }
 
 }  // namespace
 
 int analyze_ring(const AnalyzeRingArguments& arguments) {
   if (arguments.stations < 1 || arguments.stations > RingTime::kMaxStations)
-    return refuse(fmt::format("--stations must be from 1 to {}, not {}", RingTime::kMaxStations,
-                              arguments.stations));
+    return bad_usage(fmt::format("--stations must be from 1 to {}, not {}", RingTime::kMaxStations,
+                                 arguments.stations));
   if (arguments.range < 2 || arguments.range > kMaxRange)
-    return refuse(fmt::format("--range must be from 2 to {}, not {}", kMaxRange, arguments.range));
+    return bad_usage(
+        fmt::format("--range must be from 2 to {}, not {}", kMaxRange, arguments.range));
   if (arguments.moments < 1 || arguments.moments > RingTime::kMaxMoments)
-    return refuse(fmt::format("--moments must be from 1 to {}, not {}", RingTime::kMaxMoments,
-                              arguments.moments));
+    return bad_usage(fmt::format("--moments must be from 1 to {}, not {}", RingTime::kMaxMoments,
+                                 arguments.moments));
   const Result<Range> rounds = range_of("--rounds", arguments.rounds, RingTime::kMaxRounds);
-  if (!rounds) return refuse(rounds.error());
+  if (!rounds) return bad_usage(rounds.error());
   const RingTime ring(arguments.stations, arguments.range);
-  const std::uint32_t plan = std::max(arguments.moments, 2U);
+  const std::uint32_t highest = std::max(arguments.moments, 2U);
   const RingAnswer answer{.rounds = *rounds,
                           .distribution = ring.distribution(rounds->first, rounds->last),
-                          .raw = ring.moments(plan),
-                          .central = ring.central_moments(plan),
+                          .raw = ring.moments(highest),
+                          .central = ring.central_moments(highest),
                           .productive = ring.productive_moments()};
-  arguments.json ? print_ring_json(arguments, ring, answer) : print_ring(arguments, ring, answer);
+  if (arguments.json)
+    print_json(ring_json(arguments, ring, answer));
+  else
+    print_ring(arguments, ring, answer);
   return kDone;
 }
 
 int analyze_anonymous_ring(const AnalyzeAnonymousArguments& arguments) {
   if (arguments.stages < 1 || arguments.stages > analysis::kMaxStages)
-    return refuse(fmt::format("--stages must be from 1 to {}, not {}", analysis::kMaxStages,
-                              arguments.stages));
+    return bad_usage(fmt::format("--stages must be from 1 to {}, not {}", analysis::kMaxStages,
+                                 arguments.stages));
   if (arguments.candidates < 2 || arguments.candidates > analysis::kMaxCandidates)
-    return refuse(fmt::format("--candidates must be from 2 to {}, not {}", analysis::kMaxCandidates,
-                              arguments.candidates));
+    return bad_usage(fmt::format("--candidates must be from 2 to {}, not {}",
+                                 analysis::kMaxCandidates, arguments.candidates));
   if (arguments.stations > 1'000)
-    return refuse(fmt::format("--stations must be from 1 to 1000, not {}", arguments.stations));
+    return bad_usage(fmt::format("--stations must be from 1 to 1000, not {}", arguments.stations));
   const auto leaders = [&](std::uint32_t stages) {
     return analysis::all_elected(arguments.candidates, stages);
   };
@@ -221,10 +222,10 @@ int analyze_anonymous_ring(const AnalyzeAnonymousArguments& arguments) {
           .add("several_candidates", value_json(number_of(Fraction{1} - none - one)))
           .add("mean_phases", value_json(number_of(analysis::mean_phases(n))));
     }
-    print("{}", json.text());
+    print_json(json);
     return kDone;
   }
-  print("{} candidates in step: how often all of them are elected after k stages\n\n",
+  print("{} candidates in step: probability that all of them are elected after k stages\n\n",
         arguments.candidates);
   std::vector<report::Bar> rows;
   for (std::uint32_t k = 1; k <= std::min(arguments.stages, 40U); ++k) {
@@ -250,32 +251,31 @@ int analyze_anonymous_ring(const AnalyzeAnonymousArguments& arguments) {
 
 int analyze_collision(const AnalyzeCollisionArguments& arguments) {
   if (arguments.daemons < 1 || arguments.daemons > analysis::Collision::kMaxDaemons)
-    return refuse(fmt::format("--daemons must be from 1 to {}, not {}",
-                              analysis::Collision::kMaxDaemons, arguments.daemons));
+    return bad_usage(fmt::format("--daemons must be from 1 to {}, not {}",
+                                 analysis::Collision::kMaxDaemons, arguments.daemons));
   const Result<Fraction> window = seconds_of(arguments.window, "--window");
-  if (!window) return refuse(window.error());
+  if (!window) return bad_usage(window.error());
   const Result<Fraction> width = seconds_of(arguments.width, "--width");
-  if (!width) return refuse(width.error());
-  if (width->zero()) return refuse("--width must be above 0");
-  analysis::Collision asked{.daemons = arguments.daemons, .window = *window, .width = *width};
-  const Number p = number_of(collision(asked));
-  const Number bound = number_of(collision_bound(asked));
+  if (!width) return bad_usage(width.error());
+  if (width->zero()) return bad_usage("--width must be above 0");
+  analysis::Collision question{.daemons = arguments.daemons, .window = *window, .width = *width};
+  const Number p = number_of(collision(question));
+  const Number bound = number_of(collision_bound(question));
   if (arguments.json) {
-    print("{}", Json::object()
-                    .add("daemons", std::uint64_t{arguments.daemons})
-                    .add("P", value_json(p))
-                    .add("bound", bound.nearest)
-                    .text());
+    print_json(Json::object()
+                   .add("daemons", std::uint64_t{arguments.daemons})
+                   .add("P", value_json(p))
+                   .add("bound", bound.nearest));
     return kDone;
   }
   std::vector<report::Bar> rows;
   for (std::uint32_t n = 1; n < arguments.daemons; n *= 2) {
-    asked.daemons = n;
-    const double share = collision(asked).nearest();
+    question.daemons = n;
+    const double share = collision(question).nearest();
     rows.push_back({fmt::format("{}", n), bar_value(share), share});
   }
   rows.push_back({fmt::format("{}", arguments.daemons), bar_value(p.nearest), p.nearest});
-  print("daemons, and how often two of their timers run out within the window\n\n{}\n",
+  print("daemons: probability that two of their timers expire within the window\n\n{}\n",
         report::bars(rows, stdout_width(), stdout_shows_unicode()));
   report::Table table({"what", "value"});
   table.row({"P", brief(p)});
@@ -288,12 +288,12 @@ int analyze_algorithm_c(const AnalyzeAlgorithmCArguments& arguments) {
   using analysis::AlgorithmC;
   const Result<Fraction> loss = Fraction::parse(arguments.loss);
   if (!loss || *loss >= Fraction{1})
-    return refuse(
-        fmt::format("--loss '{}' is not from 0 to below 1; say 3/10 or 0.3", arguments.loss));
+    return bad_usage(fmt::format("--loss must be from 0 to below 1, such as 3/10 or 0.3, not '{}'",
+                                 arguments.loss));
   const Result<Range> candidates =
       range_of("--candidates", arguments.candidates, AlgorithmC::kMaxCandidates);
-  if (!candidates) return refuse(candidates.error());
-  if (candidates->first == 0) return refuse("--candidates begins with 1: nobody elects nobody");
+  if (!candidates) return bad_usage(candidates.error());
+  if (candidates->first == 0) return bad_usage("--candidates must begin with at least 1");
   const AlgorithmC chain(candidates->last, *loss);
   if (!arguments.json) {
     std::vector<report::Bar> rows;
@@ -301,11 +301,11 @@ int analyze_algorithm_c(const AnalyzeAlgorithmCArguments& arguments) {
       const double rounds = chain.mean_rounds(a).nearest();
       rows.push_back({fmt::format("{}", a), fmt::format("{:.6f}", rounds), rounds});
     }
-    print("candidates, and the rounds of Algorithm C, each message lost with probability {}\n\n{}",
-          loss->text(), report::bars(rows, stdout_width(), stdout_shows_unicode()));
+    print("candidates: mean rounds of algorithm C, message loss probability {}\n\n{}", loss->text(),
+          report::bars(rows, stdout_width(), stdout_shows_unicode()));
     return kDone;
   }
-  // Fractions in full, however long.
+  // Whole fractions, of any length.
   const auto exactly = [](Json json, const Fraction& value) {
     return json.add("fraction", value.text()).add("decimal", analysis::decimal(value));
   };
@@ -317,7 +317,7 @@ int analyze_algorithm_c(const AnalyzeAlgorithmCArguments& arguments) {
       steps.push(exactly(Json::object().add("i", std::uint64_t{a}).add("j", std::uint64_t{j}),
                          chain.step(a, j)));
   }
-  print("{}", Json::object().add("loss", loss->text()).add("E", rounds).add("P", steps).text());
+  print_json(Json::object().add("loss", loss->text()).add("E", rounds).add("P", steps));
   return kDone;
 }
 

@@ -9,18 +9,25 @@ namespace tempo::cli {
 namespace {
 
 void describe_play(CLI::App& command, PlayArguments& arguments) {
-  command.add_option("--nodes", arguments.nodes, "3 to 20 machines")->capture_default_str();
-  command.add_option("--seed", arguments.seed, "another seed, another story")
+  command.add_option("--nodes", arguments.nodes, "number of nodes, 3 to 20")->capture_default_str();
+  command.add_option("--seed", arguments.seed, "random seed")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  command.add_option("--seconds", arguments.seconds, "how long the show takes on a terminal")
+  command.add_option("--seconds", arguments.seconds, "duration of the animation, seconds")
       ->check(CLI::Range(0.0, 600.0))
       ->capture_default_str();
-  command.add_flag("--plain", arguments.plain, "lines instead of a moving picture");
+  command.add_flag("--plain", arguments.plain, "print lines instead of an animation");
+  command.add_flag("--json", arguments.json, "print one JSON object per event");
+  command.footer(
+      "Exit status: 0 success, 1 the election did not end with one master, 2 bad usage,\n"
+      "130 interrupted.\n\n"
+      "Examples:\n"
+      "  tempo-lab play\n"
+      "  tempo-lab play --nodes 9 --seed 3 --plain");
 }
 
 void describe_play_command(CLI::App& app, std::function<int()>& run) {
-  add_command(app, run, "play", "watch a small election in the terminal", describe_play, play);
+  add_command(app, run, "play", "animate a small election in the terminal", describe_play, play);
 }
 
 }  // namespace

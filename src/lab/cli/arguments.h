@@ -3,7 +3,7 @@
 
 namespace tempo::cli {
 
-// Runs the command that `words` ask for; the result is the exit status (exit_codes.h).
+// Runs the command on the command line; returns the exit status (exit_codes.h).
 int run_lab_command_line(int count, char** words);
 
 }  // namespace tempo::cli

@@ -1,4 +1,4 @@
-// The commands that calculate, described for CLI11.
+// The commands of `tempo-lab analyze`, described for CLI11.
 #include <memory>
 
 #include "cli/common/arguments_command.h"
@@ -9,56 +9,75 @@ namespace tempo::cli {
 
 void describe_analyze_commands(CLI::App& app, std::function<int()>& run) {
   CLI::App* analyze_command =
-      app.add_subcommand("analyze", "the exact mathematics of elections, for any numbers");
+      app.add_subcommand("analyze", "calculate exact probabilities and moments of elections");
   analyze_command->require_subcommand(1);
 
   auto ring = std::make_shared<AnalyzeRingArguments>();
   CLI::App* ring_command =
-      analyze_command->add_subcommand("ring", "rounds of the equitable ring, exactly");
-  ring_command->add_option("--stations", ring->stations, "1 to 512")->capture_default_str();
-  ring_command->add_option("--range", ring->range, "priorities are 1 to this")
+      analyze_command->add_subcommand("ring", "exact number of rounds of the equitable ring");
+  ring_command->add_option("--stations", ring->stations, "number of stations, 1 to 512")
       ->capture_default_str();
-  ring_command->add_option("--rounds", ring->rounds, "k, or from..to")->capture_default_str();
-  ring_command->add_option("--moments", ring->moments, "up to this order")->capture_default_str();
+  ring_command->add_option("--range", ring->range, "highest priority; priorities are 1 to RANGE")
+      ->capture_default_str();
+  ring_command->add_option("--rounds", ring->rounds, "number of rounds k, or a range a..b")
+      ->capture_default_str();
+  ring_command->add_option("--moments", ring->moments, "highest order of moments")
+      ->capture_default_str();
   ring_command->add_flag("--chains", ring->chains,
-                         "with --json: how many assignments have how many chains");
-  ring_command->add_flag("--json", ring->json, "for programs");
+                         "with --json: number of assignments by number of chains");
+  ring_command->add_flag("--json", ring->json, "print JSON");
+  ring_command->footer(
+      "Examples:\n"
+      "  tempo-lab analyze ring --stations 64 --range 16\n"
+      "  tempo-lab analyze ring --stations 3 --range 2 --rounds 1..4 --json");
   ring_command->callback([&run, ring] { run = [=] { return analyze_ring(*ring); }; });
 
   auto anonymous = std::make_shared<AnalyzeAnonymousArguments>();
   CLI::App* anonymous_command = analyze_command->add_subcommand(
-      "anonymous-ring", "how often candidates in step are all elected, exactly");
-  anonymous_command->add_option("--stages", anonymous->stages, "k")->capture_default_str();
-  anonymous_command->add_option("--candidates", anonymous->candidates, "that go in step")
+      "anonymous-ring", "exact probability that candidates in step are all elected");
+  anonymous_command->add_option("--stages", anonymous->stages, "number of stages k")
+      ->capture_default_str();
+  anonymous_command
+      ->add_option("--candidates", anonymous->candidates, "number of candidates in step")
       ->capture_default_str();
   anonymous_command->add_option("--stations", anonymous->stations,
-                                "say how a phase of so many begins, too");
-  anonymous_command->add_flag("--json", anonymous->json, "for programs");
+                                "also print how a phase of this many stations begins");
+  anonymous_command->add_flag("--json", anonymous->json, "print JSON");
+  anonymous_command->footer(
+      "Examples:\n  tempo-lab analyze anonymous-ring --stages 10 --stations 8");
   anonymous_command->callback(
       [&run, anonymous] { run = [=] { return analyze_anonymous_ring(*anonymous); }; });
 
   auto collision = std::make_shared<AnalyzeCollisionArguments>();
   CLI::App* collision_command = analyze_command->add_subcommand(
-      "collision", "how often two of N election timers run out together, exactly");
-  collision_command->add_option("--daemons", collision->daemons, "N")->capture_default_str();
+      "collision", "exact probability that two of N election timers expire together");
+  collision_command->add_option("--daemons", collision->daemons, "number of daemons N")
+      ->capture_default_str();
   collision_command
-      ->add_option("--window", collision->window, "within so much: 10ms, or seconds: 0.01, 1/100")
+      ->add_option("--window", collision->window,
+                   "largest distance of two timers: 10ms, or seconds: 0.01, 1/100")
       ->required();
-  collision_command->add_option("--width", collision->width, "of the interval they are drawn from")
+  collision_command
+      ->add_option("--width", collision->width, "width of the interval from which timers are drawn")
       ->required();
-  collision_command->add_flag("--json", collision->json, "for programs");
+  collision_command->add_flag("--json", collision->json, "print JSON");
+  collision_command->footer(
+      "Examples:\n  tempo-lab analyze collision --daemons 9 --window 10ms --width 2500ms");
   collision_command->callback(
       [&run, collision] { run = [=] { return analyze_collision(*collision); }; });
 
   auto chain = std::make_shared<AnalyzeAlgorithmCArguments>();
   CLI::App* chain_command = analyze_command->add_subcommand(
-      "algorithm-c", "rounds of the election by capacity C, exactly");
-  chain_command->add_option("--loss", chain->loss, "probability of a message's loss: 3/10 or 0.3")
+      "algorithm-c", "exact mean number of rounds of election algorithm C");
+  chain_command->add_option("--loss", chain->loss, "probability of message loss: 3/10 or 0.3")
       ->capture_default_str();
   chain_command
-      ->add_option("--candidates", chain->candidates, "at the beginning: a or a..b, up to 64")
+      ->add_option("--candidates", chain->candidates,
+                   "number of candidates at the start: a, or a range a..b, up to 64")
       ->capture_default_str();
-  chain_command->add_flag("--json", chain->json, "for programs");
+  chain_command->add_flag("--json", chain->json, "print JSON");
+  chain_command->footer(
+      "Examples:\n  tempo-lab analyze algorithm-c --loss 3/10 --candidates 1..20");
   chain_command->callback([&run, chain] { run = [=] { return analyze_algorithm_c(*chain); }; });
 }
 

@@ -1,20 +1,20 @@
-// The commands that simulate, described for CLI11.
+// The commands of `tempo-lab sim`, described for CLI11.
 #include <memory>
 #include <string>
 
 #include "cli/common/arguments_command.h"
 #include "lab/cli/arguments_topics.h"
-#include "lab/cli/sim/sim_app.h"
-#include "lab/cli/sim/sim_capacity.h"
-#include "lab/cli/sim/sim_election.h"
-#include "lab/cli/sim/sim_lock.h"
-#include "lab/cli/sim/sim_replay.h"
-#include "lab/cli/sim/sim_ring.h"
-#include "lab/cli/sim/sim_sync.h"
+#include "lab/cli/sim/commands.h"
 #include "lab/studies/election/scenario.h"
 
 namespace tempo::cli {
 namespace {
+
+constexpr const char* kDiagramHelp =
+    "draw a space-time diagram of one run: an HTML file, or - for the terminal";
+constexpr const char* kExitStatus =
+    "Exit status: 0 success, 1 a property was violated (with a command that replays the run),\n"
+    "2 bad usage, 130 interrupted.\n\n";
 
 std::string scenario_list() {
   std::string list;
@@ -23,428 +23,355 @@ std::string scenario_list() {
   return list;
 }
 
+// An option with its default in the help.
+template <class Value>
+void option(CLI::App& command, const char* name, Value& value, const std::string& help) {
+  command.add_option(name, value, help)->capture_default_str();
+}
+
 template <class Arguments>
 void describe_seed(CLI::App& command, Arguments& arguments) {
-  command.add_option("--seed", arguments.seed, "decides everything; run k of many has seed + k")
+  command.add_option("--seed", arguments.seed, "random seed; run k of many uses seed + k")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
 }
 
-// What every simulation that can be repeated has: where chance begins, how often (0 stands for what
-// the help says), by how many hands.
+// Seed, number of runs and threads. A default of 0 runs is described in `help`.
 template <class Arguments, class Count>
 void describe_runs(CLI::App& command, Arguments& arguments, const char* name, Count& runs,
                    const char* help) {
   describe_seed(command, arguments);
-  CLI::Option* option = command.add_option(name, runs, help);
-  if (runs != 0) option->capture_default_str();
+  CLI::Option* added = command.add_option(name, runs, help);
+  if (runs != 0) added->capture_default_str();
   describe_threads(command, arguments);
 }
 
+template <class Arguments>
+void json_option(CLI::App& command, Arguments& arguments) {
+  command.add_flag("--json", arguments.json, "print JSON");
+}
+
 void describe_sim_election(CLI::App& command, SimElectionArguments& arguments) {
-  command
-      .add_option("--nodes", arguments.nodes,
-                  "how many machines, all counted; a master's crash leaves one less")
-      ->capture_default_str();
-  command.add_option("--scenario", arguments.scenario, scenario_list())->capture_default_str();
-  command.add_option("--profile", arguments.profile, "timers: classic (4.3BSD's), lan, fast")
-      ->capture_default_str();
+  option(command, "--nodes", arguments.nodes, "number of nodes, including those that crash");
+  option(command, "--scenario", arguments.scenario, scenario_list());
+  option(command, "--profile", arguments.profile,
+         "timer profile: classic (that of 4.3BSD), lan or fast");
   command.add_option("--election-timer", arguments.election_timer,
-                     "a slave's patience, drawn from a..b, instead of the profile's");
-  command.add_option(
-      "--repeats", arguments.repeats,
-      "extra sends of Masterreq and Election, 0 to 4; 0 gives the paper's counts [4]");
-  command.add_option("--loss", arguments.loss, "probability that a message is lost")
-      ->capture_default_str();
-  command.add_option("--duplicate", arguments.duplicate, "probability that it arrives twice")
-      ->capture_default_str();
-  command
-      .add_option("--reorder", arguments.reorder,
-                  "probability that it is held back, for up to four mean delays")
-      ->capture_default_str();
-  command
-      .add_option("--delay", arguments.delay,
-                  "100us, uniform:a..b, exp:mean, normal:mean,sd, pareto:min,alpha; + adds")
-      ->capture_default_str();
+                     "range a..b of a follower's election timeout, instead of the profile's");
+  command.add_option("--repeats", arguments.repeats,
+                     "extra copies of Masterreq and Election, 0 to 4; 0 gives the message counts "
+                     "of the paper [4]");
+  option(command, "--loss", arguments.loss, "probability that a message is lost");
+  option(command, "--duplicate", arguments.duplicate, "probability that a message arrives twice");
+  option(command, "--reorder", arguments.reorder,
+         "probability that a message is delayed by up to four mean delays");
+  option(command, "--delay", arguments.delay,
+         "message delay: 100us, uniform:a..b, exp:mean, normal:mean,sd or pareto:min,alpha; "
+         "combine with +");
   describe_runs(command, arguments, "--runs", arguments.runs,
-                "how many runs; statistics instead of one story");
+                "number of runs; more than one prints statistics");
   command.add_option("--until", arguments.until,
-                     "simulated time by which there must be one master, for example 60s");
-  command
-      .add_option(
-          "--variant", arguments.variant,
-          "corrected, as-printed, or any of refuse-duplicate,no-loop,no-epoch,conflict-kills-both,"
-          "conflict-for-resolve")
-      ->capture_default_str();
-  command.add_flag("--trace", arguments.trace, "print every message and state of one run");
-  command.add_option("--diagram", arguments.diagram,
-                     "space-time diagram of one run: an HTML file, or - for the terminal");
+                     "simulated time by which there must be one master, such as 60s");
+  option(command, "--variant", arguments.variant,
+         "corrected, as-printed, or any of refuse-duplicate, no-loop, no-epoch, "
+         "conflict-kills-both, conflict-for-resolve, separated by commas");
+  command.add_flag("--trace", arguments.trace, "print every message and state change of one run");
+  command.add_option("--diagram", arguments.diagram, kDiagramHelp);
   command.add_option("--script", arguments.script,
-                     "write the run as a script test; one that breaks a promise is shrunk first");
+                     "write the run as a script test; a run that violates a property is shrunk "
+                     "first");
   command.add_flag("--baselines", arguments.baselines,
-                   "beside it, what LeLann's and the bully election cost among as many");
-  command.add_flag("--json", arguments.json, "for programs");
+                   "compare with the cost of LeLann's and the bully election");
+  json_option(command, arguments);
   command.footer(
-      "Exit status: 0 done, 1 a promise was broken (a line to replay it is printed), 2 bad usage,\n"
-      "130 interrupted.\n\n"
+      std::string(kExitStatus) +
       "Examples:\n"
-      "  tempo sim election --nodes 21 --scenario master-crash --repeats 0\n"
-      "  tempo sim election --nodes 7 --scenario churn --loss 0.1 --duplicate 0.05 --runs 10000\n"
-      "  tempo sim election --nodes 5 --scenario two-candidates --diagram election.html\n"
-      "  tempo sim election --nodes 11 --scenario collision --election-timer 60s..120s --delay 1s "
-      "--runs 10000");
+      "  tempo-lab sim election --nodes 21 --scenario master-crash --repeats 0\n"
+      "  tempo-lab sim election --nodes 7 --scenario churn --loss 0.1 --duplicate 0.05 --runs "
+      "10000\n"
+      "  tempo-lab sim election --nodes 5 --scenario two-candidates --diagram election.html\n"
+      "  tempo-lab sim election --nodes 11 --scenario collision --election-timer 60s..120s "
+      "--delay 1s --runs 10000");
 }
 
 void describe_sim_sync_clocks(CLI::App& command, SimSyncArguments& arguments) {
-  command.add_option("--offset", arguments.offset, "clocks start within this of the master's")
-      ->capture_default_str();
-  command.add_option("--frequency", arguments.frequency, "and run within this of true time: 50ppm")
-      ->capture_default_str();
-  command
-      .add_option("--wander", arguments.wander,
-                  "random walk of their rates, per square root of a second")
-      ->capture_default_str();
-  command.add_option("--white", arguments.white, "white frequency noise, likewise")
-      ->capture_default_str();
-  command.add_option("--aging", arguments.aging, "of their rates, per second")
-      ->capture_default_str();
-  command
-      .add_option("--temperature", arguments.temperature,
-                  "how far a day's temperature moves their rates to each side")
-      ->capture_default_str();
-  command
-      .add_option("--worse-half", arguments.worse_half,
-                  "half of the clocks wander so many times more")
-      ->capture_default_str();
+  option(command, "--offset", arguments.offset,
+         "maximum initial offset of a clock from the master's");
+  option(command, "--frequency", arguments.frequency,
+         "maximum frequency error of a clock, such as 50ppm");
+  option(command, "--wander", arguments.wander,
+         "random walk of the frequency, per square root of a second");
+  option(command, "--white", arguments.white, "white frequency noise, per square root of a second");
+  option(command, "--aging", arguments.aging, "aging of the frequency, per second");
+  option(command, "--temperature", arguments.temperature,
+         "amplitude of the daily temperature effect on the frequency");
+  option(command, "--worse-half", arguments.worse_half,
+         "factor by which half of the clocks wander more");
   command.add_flag("--isolated", arguments.isolated,
-                   "no clock is perfect; otherwise the first master's is");
+                   "no clock is perfect; by default that of the first master is");
 }
 
 void describe_sim_sync_accidents(CLI::App& command, SimSyncArguments& arguments) {
   command.add_option("--liars", arguments.liars,
-                     "K:constant (10 ms), K:drifting (100 us a second), K:random (up to 10 ms), or "
-                     "K:gone to compare with: they fall silent");
-  command.add_flag("--lying-master", arguments.lying_master, "the first master is one of them");
-  command
-      .add_option("--lies-from", arguments.lies_from,
-                  "second in which they begin; 0: in the middle of what is judged")
-      ->capture_default_str();
-  command.add_option("--kill-master-at", arguments.kill_master_at, "second of the master's death");
+                     "K clients with a wrong clock: K:constant (10 ms), K:drifting (100 us a "
+                     "second), K:random (up to 10 ms), or K:gone (silent, for comparison)");
+  command.add_flag("--lying-master", arguments.lying_master, "the first master is a liar too");
+  option(command, "--lies-from", arguments.lies_from,
+         "second in which the lies begin; 0: the middle of the measured time");
+  command.add_option("--kill-master-at", arguments.kill_master_at,
+                     "second in which the master crashes");
   command.add_option("--change-at", arguments.change_at,
-                     "second of the changes below; in the middle of what is judged");
-  command.add_option("--longer-up", arguments.longer_up, "the way up takes this much longer")
-      ->capture_default_str();
-  command.add_option("--later-jitter", arguments.later_jitter, "another load, both ways");
-  command.add_option("--clock-jump", arguments.clock_jump, "of the first client's clock")
-      ->capture_default_str();
-  command.add_option("--rate-jump", arguments.rate_jump, "of its frequency")->capture_default_str();
-  command
-      .add_option("--diurnal", arguments.diurnal,
-                  "in the middle of every hour queues are longer by this many times")
-      ->capture_default_str();
-  command
-      .add_option("--churn", arguments.churn,
-                  "every so many seconds a client crashes and returns a minute later; 0: never")
-      ->capture_default_str();
+                     "second of the changes below [the middle of the measured time]");
+  option(command, "--longer-up", arguments.longer_up,
+         "additional delay towards the master after the change");
+  command.add_option("--later-jitter", arguments.later_jitter,
+                     "jitter in both directions after the change");
+  option(command, "--clock-jump", arguments.clock_jump,
+         "step of the first client's clock at the change");
+  option(command, "--rate-jump", arguments.rate_jump,
+         "step of the first client's frequency at the change");
+  option(command, "--diurnal", arguments.diurnal,
+         "factor by which queues are longer in the middle of every hour");
+  option(command, "--churn", arguments.churn,
+         "interval in seconds at which a client crashes and returns a minute later; 0: never");
 }
 
 void describe_sim_sync_utc(CLI::App& command, SimSyncArguments& arguments) {
-  command
-      .add_option("--trusted", arguments.trusted,
-                  "so many clients carry UTC, right to 100 us; network time comes to it")
-      ->capture_default_str();
-  command
-      .add_option("--utc-liars", arguments.utc_liars,
-                  "so many of these are wrong by 100 ms and do not know it")
-      ->capture_default_str();
+  option(command, "--trusted", arguments.trusted,
+         "number of clients with UTC, correct to 100 us; network time converges to it");
+  option(command, "--utc-liars", arguments.utc_liars,
+         "number of these clients whose UTC is wrong by 100 ms");
   command.add_option("--leap-at", arguments.leap_at,
                      "second in which their kernels insert a leap second");
 }
 
 void describe_sim_sync(CLI::App& command, SimSyncArguments& arguments) {
-  command.add_option("--clients", arguments.clients, "machines beside the master")
-      ->capture_default_str();
-  command.add_option("--delay", arguments.delay, "of every datagram, at least")
-      ->capture_default_str();
-  command
-      .add_option("--jitter", arguments.jitter,
-                  "and on top: exp:100us, normal:100us,20us, uniform:0us..100us, pareto:min,alpha")
-      ->capture_default_str();
-  command.add_option("--jitter-up", arguments.jitter_up, "towards the master, if different");
-  command.add_option("--jitter-down", arguments.jitter_down, "from the master, if different");
-  command.add_option("--loss", arguments.loss, "probability that a datagram is lost")
-      ->capture_default_str();
+  option(command, "--clients", arguments.clients, "number of nodes besides the master");
+  option(command, "--delay", arguments.delay, "minimum delay of every datagram");
+  option(command, "--jitter", arguments.jitter,
+         "additional delay: exp:100us, normal:100us,20us, uniform:0us..100us or pareto:min,alpha");
+  command.add_option("--jitter-up", arguments.jitter_up, "jitter towards the master [--jitter]");
+  command.add_option("--jitter-down", arguments.jitter_down, "jitter from the master [--jitter]");
+  option(command, "--loss", arguments.loss, "probability that a datagram is lost");
   describe_sim_sync_clocks(command, arguments);
-  command
-      .add_option("--rate", arguments.rate,
-                  "requests per second and client; a burst of three takes three turns")
-      ->capture_default_str();
-  command.add_option("--seconds", arguments.seconds, "simulated")->capture_default_str();
-  command.add_option("--discard", arguments.discard, "at the start, not judged")
-      ->capture_default_str();
+  option(command, "--rate", arguments.rate,
+         "requests per second and client; a burst of three counts as three requests");
+  option(command, "--seconds", arguments.seconds, "simulated time, seconds");
+  option(command, "--discard", arguments.discard,
+         "time at the start that is not measured, seconds");
   describe_sim_sync_accidents(command, arguments);
   describe_sim_sync_utc(command, arguments);
   describe_runs(command, arguments, "--seeds", arguments.seeds,
-                "how many runs; the mean and the worst are shown");
-  command.add_option("--html", arguments.html, "write the picture and the figures to this file");
-  command.add_flag("--json", arguments.json, "for programs");
+                "number of runs; the mean and the worst run are printed");
+  command.add_option("--html", arguments.html, "write the plot and the figures to this file");
+  json_option(command, arguments);
   command.footer(
-      "Exit status: 0 done, 1 a bound did not hold the truth, 2 bad usage.\n\n"
+      "Exit status: 0 success, 1 an error bound did not contain the true time, 2 bad usage.\n\n"
       "Examples:\n"
-      "  tempo sim sync --jitter exp:10us --seeds 5\n"
-      "  tempo sim sync --clients 6 --liars 2:drifting --lying-master\n"
-      "  tempo sim sync --kill-master-at 2500 --html killed.html\n"
-      "  tempo sim sync --trusted 3 --utc-liars 1 --seconds 20000 --discard 10000\n"
-      "  tempo sim sync --clients 7 --isolated --jitter exp:10us --json");
+      "  tempo-lab sim sync --jitter exp:10us --seeds 5\n"
+      "  tempo-lab sim sync --clients 6 --liars 2:drifting --lying-master\n"
+      "  tempo-lab sim sync --kill-master-at 2500 --html killed.html\n"
+      "  tempo-lab sim sync --trusted 3 --utc-liars 1 --seconds 20000 --discard 10000\n"
+      "  tempo-lab sim sync --clients 7 --isolated --jitter exp:10us --json");
 }
 
 void describe_sim_capacity(CLI::App& command, SimCapacityArguments& arguments) {
-  command
-      .add_option("--algorithm", arguments.algorithm,
-                  "a: all begin at once; b1: processes may stop; b2: some lie; b2-unordered: and "
-                  "broadcasts come in any order; c: messages are lost")
-      ->capture_default_str();
-  command.add_option("--nodes", arguments.nodes, "processes of the group")->capture_default_str();
-  command.add_option("--candidates", arguments.candidates, "how many of them stand; 0: all")
-      ->capture_default_str();
-  command.add_option("--loss", arguments.loss, "probability that a copy of a message is lost (c)")
-      ->capture_default_str();
-  command.add_option("--malicious", arguments.malicious, "how many lie (b2): nodes >= 3t + 1")
-      ->capture_default_str();
-  command.add_option("--crash", arguments.crash, "how many stop for ever during the election")
-      ->capture_default_str();
-  command.add_option("--pauses", arguments.pauses, "how many stand still for one to two T")
-      ->capture_default_str();
-  command.add_option("--bound", arguments.bound, "T: a broadcast is delivered within this")
-      ->capture_default_str();
+  option(command, "--algorithm", arguments.algorithm,
+         "a: all start together; b1: processes may crash; b2: processes may be malicious; "
+         "b2-unordered: and broadcasts arrive in any order; c: messages are lost");
+  option(command, "--nodes", arguments.nodes, "number of processes of the group");
+  option(command, "--candidates", arguments.candidates, "number of candidates; 0: all processes");
+  option(command, "--loss", arguments.loss, "c: probability that a copy of a message is lost");
+  option(command, "--malicious", arguments.malicious,
+         "b2: number t of malicious processes; requires nodes >= 3t + 1");
+  option(command, "--crash", arguments.crash,
+         "number of processes that crash permanently during the election");
+  option(command, "--pauses", arguments.pauses, "number of processes that pause for one to two T");
+  option(command, "--bound", arguments.bound, "T, the maximum delivery time of a broadcast");
   command.add_option("--start-skew", arguments.start_skew,
-                     "how far apart they begin at most [0s for a, T for the others]");
-  command
-      .add_option("--clock-error", arguments.clock_error, "how far apart their clocks are at most")
-      ->capture_default_str();
+                     "maximum difference between start times [0s for a, T for the others]");
+  option(command, "--clock-error", arguments.clock_error, "maximum difference between two clocks");
   command.add_flag("--no-self-delivery", arguments.no_self_delivery,
-                   "a process does not hear its own broadcasts");
-  command
-      .add_option("--broadcast", arguments.broadcast,
-                  "ideal: the network keeps the promises of reliable broadcast; atomic: the atomic "
-                  "broadcast machine does, on clocks up to 100us apart, messages taking up to 1ms")
-      ->capture_default_str();
-  command
-      .add_option(
-          "--criterion", arguments.criterion,
-          "where capacities come from: random, id, equal, changing (during the election too)")
-      ->capture_default_str();
-  command.add_option("--variant", arguments.variant, "corrected, as-printed")
-      ->capture_default_str();
-  describe_runs(command, arguments, "--runs", arguments.runs, "how many elections");
-  command.add_flag("--json", arguments.json, "for programs");
+                   "a process does not receive its own broadcasts");
+  option(command, "--broadcast", arguments.broadcast,
+         "ideal: the network is a reliable broadcast; atomic: the atomic broadcast machine, on "
+         "clocks up to 100us apart and message delays up to 1ms");
+  option(command, "--criterion", arguments.criterion,
+         "capacities: random, id, equal or changing (also during the election)");
+  option(command, "--variant", arguments.variant, "corrected or as-printed");
+  describe_runs(command, arguments, "--runs", arguments.runs, "number of elections");
+  json_option(command, arguments);
   command.footer(
-      "Exit status: 0 done, 2 bad usage, 130 interrupted. Disagreement is an answer, not an "
-      "error:\n"
-      "many of these elections are asked to do without what they need.\n\n"
+      "Exit status: 0 success, 2 bad usage, 130 interrupted. Disagreement is a result, not an\n"
+      "error: options can remove the assumptions that an algorithm needs.\n\n"
       "Examples:\n"
-      "  tempo sim capacity --algorithm a --start-skew 1ms          # how often they disagree\n"
-      "  tempo sim capacity --algorithm b2 --nodes 7 --malicious 2 --runs 100000\n"
-      "  tempo sim capacity --algorithm c --nodes 2 --loss 0.3 --start-skew 0s --runs 100000");
+      "  tempo-lab sim capacity --algorithm a --start-skew 1ms      # how often they disagree\n"
+      "  tempo-lab sim capacity --algorithm b2 --nodes 7 --malicious 2 --runs 100000\n"
+      "  tempo-lab sim capacity --algorithm c --nodes 2 --loss 0.3 --start-skew 0s --runs 100000");
 }
 
 void describe_lock_faults(CLI::App& command, SimLockArguments& arguments) {
-  command.add_option("--loss", arguments.loss, "probability that a copy of a message is lost")
-      ->capture_default_str();
-  command
-      .add_option("--late", arguments.late,
-                  "probability that it takes up to four longest delays (lease: three leases) more")
-      ->capture_default_str();
-  command
-      .add_option("--pauses", arguments.pauses,
-                  "for each entry (lease: each second): a site stands still for a while")
-      ->capture_default_str();
-  command
-      .add_option("--crashes", arguments.crashes,
-                  "likewise: a site crashes, half of them just after a refusal, and restarts")
-      ->capture_default_str();
-  command
-      .add_option("--partitions", arguments.partitions,
-                  "likewise: the network is cut in two for a while")
-      ->capture_default_str();
-  command
-      .add_option("--doubts", arguments.doubts,
-                  "for each entry: all are told that the bounds do not hold, and they do not")
-      ->capture_default_str();
+  option(command, "--loss", arguments.loss, "probability that a copy of a message is lost");
+  option(command, "--late", arguments.late,
+         "probability that a message is late by up to four maximum delays (lease: three leases)");
+  option(command, "--pauses", arguments.pauses, "pauses of a site per entry (lease: per second)");
+  option(command, "--crashes", arguments.crashes,
+         "crashes with restart per entry (lease: per second); half of them just after a refusal");
+  option(command, "--partitions", arguments.partitions,
+         "network partitions per entry (lease: per second)");
+  option(command, "--doubts", arguments.doubts,
+         "times per entry that the bounds fail and all sites are informed");
 }
 
 void describe_sim_lock(CLI::App& command, SimLockArguments& arguments) {
-  command
-      .add_option("--kind", arguments.kind,
-                  "mutex, rw: silence is consent; optimistic: readers try again; explicit: "
-                  "everybody replies (Ricart and Agrawala); lease: a majority promises")
-      ->capture_default_str();
-  command.add_option("--sites", arguments.sites, "of the network")->capture_default_str();
-  command.add_option("--contending", arguments.contending, "how many want the lock; 0: all")
-      ->capture_default_str();
-  command
-      .add_option("--readers", arguments.readers,
-                  "rw, lease: how many of these read; 0: half of rw, none of lease")
-      ->capture_default_str();
-  command.add_option("--gamma", arguments.gamma, "the shortest step by the longest")
-      ->capture_default_str();
-  command.add_option("--entries", arguments.entries, "how many")->capture_default_str();
-  command
-      .add_option("--handlers", arguments.handlers,
-                  "serial: a site handles one message at a time; parallel: all at once")
-      ->capture_default_str();
-  command
-      .add_option("--sleep", arguments.sleep,
-                  "before a request, in whole passes; 0: none, and the most refusals")
-      ->capture_default_str();
+  option(command, "--kind", arguments.kind,
+         "mutex, rw: silence is consent; optimistic: readers retry; explicit: every site replies "
+         "(Ricart and Agrawala); lease: a majority grants");
+  option(command, "--sites", arguments.sites, "number of sites");
+  option(command, "--contending", arguments.contending,
+         "number of sites that request the lock; 0: all");
+  option(command, "--readers", arguments.readers,
+         "rw, lease: number of contending sites that read; 0: half (rw), none (lease)");
+  option(command, "--gamma", arguments.gamma, "shortest step divided by the longest");
+  option(command, "--entries", arguments.entries, "number of lock entries");
+  option(command, "--handlers", arguments.handlers,
+         "serial: a site handles one message at a time; parallel: all at once");
+  option(command, "--sleep", arguments.sleep,
+         "pause before a request, in passes; 0: none, with the most refusals");
   command.add_flag("--outlive", arguments.outlive,
-                   "a client stays inside when its site crashes, and the lock knows that it may");
+                   "a client keeps the lock when its site crashes, and the lock allows for it");
   describe_lock_faults(command, arguments);
-  command
-      .add_option("--variant", arguments.variant,
-                  "corrected, as-printed, printed-window, modulo, silent-second-timeout; lamport "
-                  "(optimistic)")
-      ->capture_default_str();
+  option(command, "--variant", arguments.variant,
+         "corrected, as-printed, printed-window, modulo, silent-second-timeout; optimistic: "
+         "lamport");
   describe_seed(command, arguments);
   describe_threads(command, arguments);
-  command.add_flag("--json", arguments.json, "for programs");
+  json_option(command, arguments);
   command.footer(
-      "Steps take up to 10us, messages 100us to 1ms, holds up to 50 steps. A run has 10,000\n"
-      "entries. Exit status: 0 done, 2 bad usage, 130 interrupted. A violation is an answer, not "
-      "an\n"
-      "error: many of these locks are asked to do without what they need.\n\n"
+      "A step takes up to 10us, a message 100us to 1ms, a hold up to 50 steps. A run has 10,000\n"
+      "entries.\n\n"
+      "Exit status: 0 success, 2 bad usage, 130 interrupted. A violation is a result, not an\n"
+      "error: options can remove the assumptions that a lock needs.\n\n"
       "Examples:\n"
-      "  tempo sim lock --crashes 0.3 --entries 1000000\n"
-      "  tempo sim lock --kind explicit                             # twice the messages\n"
-      "  tempo sim lock --variant as-printed --handlers parallel\n"
-      "  tempo sim lock --loss 0.001                                # what silence is worth then\n"
-      "  tempo sim lock --kind optimistic --gamma 0.1\n"
-      "  tempo sim lock --kind lease --loss 0.1 --crashes 2         # rates are per second here");
+      "  tempo-lab sim lock --crashes 0.3 --entries 1000000\n"
+      "  tempo-lab sim lock --kind explicit                         # twice the messages\n"
+      "  tempo-lab sim lock --variant as-printed --handlers parallel\n"
+      "  tempo-lab sim lock --loss 0.001                            # effect of lost messages\n"
+      "  tempo-lab sim lock --kind optimistic --gamma 0.1\n"
+      "  tempo-lab sim lock --kind lease --loss 0.1 --crashes 2     # rates per second");
 }
 
 void describe_sim_app(CLI::App& command, SimAppArguments& arguments) {
   command.add_option("name", arguments.name,
                      "group-server, load-balancing, replicated-data, crash-recovery, "
-                     "group-joining, mutual-exclusion");
-  command.add_option("--nodes", arguments.nodes, "processes of the group, 3 to 64")
-      ->capture_default_str();
-  command
-      .add_option("--crash", arguments.crash,
-                  "how many stop for ever, in the middle of what they do")
-      ->capture_default_str();
-  command
-      .add_option("--loss", arguments.loss,
-                  "probability that a datagram is lost; links repeat it, and T grows")
-      ->capture_default_str();
-  command
-      .add_option("--variant", arguments.variant,
-                  "corrected, or naive: as one writes it first, to see its promise broken")
-      ->capture_default_str();
+                     "group-joining or mutual-exclusion");
+  option(command, "--nodes", arguments.nodes, "number of processes of the group, 3 to 64");
+  option(command, "--crash", arguments.crash,
+         "number of processes that crash permanently in the middle of their work");
+  option(command, "--loss", arguments.loss,
+         "probability that a datagram is lost; links repeat it, and T grows");
+  option(command, "--variant", arguments.variant,
+         "corrected, or naive: the obvious version, which violates its property");
   describe_runs(command, arguments, "--runs", arguments.runs,
-                "how many [1000; 1 with --trace or --diagram]");
+                "number of runs [1000; 1 with --trace or --diagram]");
   command.add_flag("--trace", arguments.trace, "print every message of one run");
-  command.add_option("--diagram", arguments.diagram,
-                     "space-time diagram of one run: an HTML file, or - for the terminal");
-  command.add_flag("--json", arguments.json, "for programs");
+  command.add_option("--diagram", arguments.diagram, kDiagramHelp);
+  json_option(command, arguments);
   command.footer(
-      "Each application is an election by capacity (B.1) with another criterion, on atomic\n"
-      "broadcast. Its promise is checked from outside, in every run, under the fault that the\n"
-      "naive version does not survive.\n\n"
-      "Exit status: 0 done, 1 a promise was broken (a line to replay it is printed), 2 bad usage,\n"
-      "130 interrupted.\n\n"
+      std::string(
+          "Each application is an election by capacity (B.1) with its own criterion, on atomic\n"
+          "broadcast. Every run checks its property from outside, under the fault that the naive\n"
+          "version does not survive.\n\n") +
+      kExitStatus +
       "Examples:\n"
-      "  tempo sim app                                            # which there are\n"
-      "  tempo sim app mutual-exclusion --nodes 7 --runs 10000\n"
-      "  tempo sim app replicated-data --variant naive            # a partition, and two truths\n"
-      "  tempo sim app crash-recovery --crash 3 --diagram recovery.html");
+      "  tempo-lab sim app                                        # list of applications\n"
+      "  tempo-lab sim app mutual-exclusion --nodes 7 --runs 10000\n"
+      "  tempo-lab sim app replicated-data --variant naive        # a partition, two values\n"
+      "  tempo-lab sim app crash-recovery --crash 3 --diagram recovery.html");
 }
 
 void describe_replay(CLI::App& command, ReplayArguments& arguments) {
   command
       .add_option("file", arguments.file,
-                  "what `tempo check ... --replay FILE` or `tempo trace follow > FILE` wrote")
+                  "a script of 'tempo-lab check ... --replay FILE', or a trace of 'tempo trace "
+                  "follow > FILE' or 'tempo-lab sim ... --trace > FILE'")
       ->required();
   command.add_flag("--trace", arguments.trace, "print every event");
-  command.add_option("--diagram", arguments.diagram, "an HTML file, or - for the terminal");
-  command.add_flag("--json", arguments.json, "for programs");
+  command.add_option("--diagram", arguments.diagram,
+                     "draw a space-time diagram: an HTML file, or - for the terminal");
+  json_option(command, arguments);
   command.footer(
       "Examples:\n"
-      "  tempo check election --variant no-loop --replay found && tempo sim replay found\n"
+      "  tempo-lab check election --variant no-loop --replay found; tempo-lab sim replay found\n"
       "  tempo trace follow > today.trace\n"
-      "  tempo sim replay today.trace --diagram today.html");
+      "  tempo-lab sim replay today.trace --diagram today.html");
 }
 
 void describe_sim_ring(CLI::App& command, SimRingArguments& arguments) {
-  command.add_option("--kind", arguments.kind, "equitable or anonymous")->capture_default_str();
-  command.add_option("--stations", arguments.stations, "on the ring, 1 to 1024")
-      ->capture_default_str();
-  command.add_option("--range", arguments.range, "equitable: priorities are 1 to this")
-      ->capture_default_str();
-  command.add_option("--stages", arguments.stages, "anonymous: k, played with a claim")
-      ->capture_default_str();
-  command
-      .add_option("--gamma", arguments.gamma,
-                  "anonymous: rmin/rmax; stations are so different at most")
-      ->capture_default_str();
-  command.add_option("--loss", arguments.loss, "probability that a datagram is lost")
-      ->capture_default_str();
-  command.add_option("--duplicate", arguments.duplicate, "probability that it arrives twice")
-      ->capture_default_str();
-  command.add_option("--crash", arguments.crash, "stations that crash during the election")
-      ->capture_default_str();
-  command
-      .add_option("--faulty", arguments.faulty,
-                  "equitable: stations found faulty when they lead; then another is elected")
-      ->capture_default_str();
+  option(command, "--kind", arguments.kind, "equitable or anonymous");
+  option(command, "--stations", arguments.stations, "number of stations, 1 to 1024");
+  option(command, "--range", arguments.range,
+         "equitable: highest priority; priorities are 1 to RANGE");
+  option(command, "--stages", arguments.stages, "anonymous: number of stages k of a claim");
+  option(command, "--gamma", arguments.gamma,
+         "anonymous: rmin/rmax, shortest step of a station divided by the longest");
+  option(command, "--loss", arguments.loss, "probability that a datagram is lost");
+  option(command, "--duplicate", arguments.duplicate, "probability that a datagram arrives twice");
+  option(command, "--crash", arguments.crash, "number of stations that crash during the election");
+  option(command, "--faulty", arguments.faulty,
+         "equitable: number of faulty stations; a faulty leader is detected and replaced");
   command.add_option("--candidates", arguments.candidates,
-                     "anonymous: all wake up together, and so many draw 1 in the first phase");
+                     "anonymous: number of stations that draw 1 in the first phase; all wake up "
+                     "together");
   command.add_flag("--first-is-fast", arguments.first_is_fast,
-                   "of these the first is as fast as gamma allows, all others slow");
+                   "with --candidates: the first is as fast as gamma allows, the others are slow");
   command.add_option("--variant", arguments.variant,
-                     "equitable, ties-by-id, highest-id; corrected, printed-next-timer");
-  describe_runs(command, arguments, "--runs", arguments.runs, "how many elections");
+                     "equitable: equitable, ties-by-id or highest-id; anonymous: corrected or "
+                     "printed-next-timer");
+  describe_runs(command, arguments, "--runs", arguments.runs, "number of elections");
   command.add_flag("--fast", arguments.fast,
-                   "rounds or phases alone, without machines: millions a second");
-  command.add_option("--shard", arguments.shard, "do one part of several, as 2/4; then sim merge");
-  command.add_flag("--trace", arguments.trace, "print every message and state of one run");
-  command.add_option("--diagram", arguments.diagram,
-                     "space-time diagram of one run: an HTML file, or - for the terminal");
-  command.add_flag("--json", arguments.json, "for programs");
+                   "draw rounds or phases by Monte Carlo without simulation: millions a second");
+  command.add_option("--shard", arguments.shard,
+                     "run one part of several, such as 2/4; then 'tempo-lab sim merge'");
+  command.add_flag("--trace", arguments.trace, "print every message and state change of one run");
+  command.add_option("--diagram", arguments.diagram, kDiagramHelp);
+  json_option(command, arguments);
   command.footer(
-      "Exit status: 0 done, 1 a promise was broken (a line to replay it is printed), 2 bad usage,\n"
-      "130 interrupted.\n\n"
+      std::string(kExitStatus) +
       "Examples:\n"
-      "  tempo sim ring --stations 64 --runs 10000\n"
-      "  tempo sim ring --stations 12 --crash 2 --loss 0.1 --runs 1000\n"
-      "  tempo sim ring --kind anonymous --gamma 0.5 --stages 10 --runs 1000\n"
-      "  tempo sim ring --stations 64 --runs 100000000 --fast --shard 1/2 --json > 1.json");
+      "  tempo-lab sim ring --stations 64 --runs 10000\n"
+      "  tempo-lab sim ring --stations 12 --crash 2 --loss 0.1 --runs 1000\n"
+      "  tempo-lab sim ring --kind anonymous --gamma 0.5 --stages 10 --runs 1000\n"
+      "  tempo-lab sim ring --stations 64 --runs 100000000 --fast --shard 1/2 --json > 1.json");
 }
 
 void describe_sim_merge(CLI::App& command, SimMergeArguments& arguments) {
-  command.add_option("file", arguments.files, "what each shard printed with --json")->required();
-  command.add_flag("--json", arguments.json, "for programs");
+  command.add_option("file", arguments.files, "the JSON output of all shards")->required();
+  json_option(command, arguments);
+  command.footer(
+      "Examples:\n"
+      "  tempo-lab sim merge 1.json 2.json");
 }
 
 }  // namespace
 
 void describe_sim_commands(CLI::App& app, std::function<int()>& run) {
-  CLI::App& sim = *app.add_subcommand("sim", "run protocols in a simulated network");
+  CLI::App& sim = *app.add_subcommand("sim", "simulate protocols in a network with faults");
   sim.require_subcommand(1);
-  add_command(sim, run, "election", "the election of a master, once or many times",
-              describe_sim_election, sim_election);
-  add_command(sim, run, "capacity", "elections by capacity: A, B.1, B.2, C", describe_sim_capacity,
-              sim_capacity);
-  add_command(sim, run, "sync", "clocks of whole nodes, kept together", describe_sim_sync,
+  add_command(sim, run, "election", "master election, once or many times", describe_sim_election,
+              sim_election);
+  add_command(sim, run, "capacity", "elections by capacity: algorithms A, B.1, B.2 and C",
+              describe_sim_capacity, sim_capacity);
+  add_command(sim, run, "sync", "clock synchronization of whole nodes", describe_sim_sync,
               sim_sync);
-  add_command(sim, run, "replay", "play what a check has found; draw a trace", describe_replay,
+  add_command(sim, run, "replay", "replay a counterexample, or draw a trace", describe_replay,
               sim_replay);
-  add_command(sim, run, "app", "what elections are for; without a name: a list", describe_sim_app,
-              sim_app);
-  add_command(sim, run, "lock", "locks, with what they stand on kept or broken", describe_sim_lock,
-              sim_lock);
+  add_command(sim, run, "app", "applications of elections; without a name: a list",
+              describe_sim_app, sim_app);
+  add_command(sim, run, "lock", "locks under faults", describe_sim_lock, sim_lock);
   add_command(sim, run, "ring", "elections on a ring, equitable or anonymous", describe_sim_ring,
               sim_ring);
-  add_command(sim, run, "merge", "put the shards of one `sim ring` together", describe_sim_merge,
+  add_command(sim, run, "merge", "combine the shards of one 'sim ring'", describe_sim_merge,
               sim_merge);
 }
 

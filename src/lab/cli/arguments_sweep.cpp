@@ -1,4 +1,4 @@
-// The commands about sweeps, described for CLI11.
+// `tempo-lab sweep` and `tempo-lab merge`, described for CLI11.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -15,7 +15,7 @@
 namespace tempo::cli {
 namespace {
 
-// What can be swept gives results that a seed decides: no daemon is asked, no file read.
+// A sweep runs commands whose results depend on their options only, not on files.
 bool can_be_swept(const std::string& family, const std::string& name) {
   if (family == "check" || family == "analyze") return true;
   return family == "sim" && name != "merge" && name != "replay";
@@ -50,15 +50,16 @@ std::optional<std::vector<sweep::KnownOption>> options_of(const CLI::App& app,
 void describe_sweep_commands(CLI::App& app, std::function<int()>& run) {
   auto arguments = std::make_shared<SweepArguments>();
   CLI::App* command =
-      app.add_subcommand("sweep", "a simulation, check or analysis over a grid of its options");
-  command->add_option("spec", arguments->spec, "a TOML file: what to run, see below")->required();
+      app.add_subcommand("sweep", "run a simulation, check or analysis over a grid of options");
+  command->add_option("spec", arguments->spec, "specification, a TOML file as below")->required();
   command->add_option("--out", arguments->out,
-                      "results go to OUT.jsonl and OUT.csv [the file's name without .toml]");
+                      "write the results to OUT.jsonl and OUT.csv [SPEC without .toml]");
   describe_threads(*command, *arguments);
-  command->add_option("--shard", arguments->shard, "do one part of several, as 2/4; then merge");
-  command->add_flag("--json", arguments->json, "say in JSON what was done");
+  command->add_option("--shard", arguments->shard,
+                      "run one part of several, such as 2/4; then merge");
+  command->add_flag("--json", arguments->json, "print JSON");
   command->footer(
-      "The file names a command, options that stay, and a grid of those that change:\n\n"
+      "The specification names a command, constant options, and a grid of varying options:\n\n"
       "  command = \"sim election\"\n"
       "  seeds = 3\n"
       "  [options]\n"
@@ -67,14 +68,14 @@ void describe_sweep_commands(CLI::App& app, std::function<int()>& run) {
       "  [grid]\n"
       "  nodes = [5, 11, 21]\n"
       "  loss = { from = 0, to = 0.2, step = 0.05 }\n\n"
-      "Results are the same bytes with any number of threads, in any parts, and under mpirun. A\n"
-      "run that was stopped goes on where it was when it is started again.\n\n"
-      "Exit status: 0 done, 1 done, and in some cell a promise was broken, 2 bad usage,\n"
+      "The results are the same bytes with any number of threads and shards, and under mpirun.\n"
+      "An interrupted sweep resumes when it is started again.\n\n"
+      "Exit status: 0 success, 1 a property was violated in some cell, 2 bad usage,\n"
       "130 interrupted.\n\n"
       "Examples:\n"
-      "  tempo sweep loss.toml\n"
-      "  mpirun --hostfile machines tempo sweep loss.toml --threads 4\n"
-      "  tempo sweep loss.toml --shard 1/3");
+      "  tempo-lab sweep loss.toml\n"
+      "  mpirun --hostfile machines tempo-lab sweep loss.toml --threads 4\n"
+      "  tempo-lab sweep loss.toml --shard 1/3");
   command->callback([&run, &app, arguments] {
     run = [=, &app] {
       return sweep(*arguments, [&app](const std::string& name) { return options_of(app, name); });
@@ -82,17 +83,18 @@ void describe_sweep_commands(CLI::App& app, std::function<int()>& run) {
   });
 
   auto parts = std::make_shared<MergeArguments>();
-  CLI::App* merging = app.add_subcommand("merge", "put the shards of one sweep together");
+  CLI::App* merging = app.add_subcommand("merge", "combine the shards of one sweep");
   merging
-      ->add_option("file", parts->files,
-                   "what each shard wrote: its .jsonl; or what each of one `sim ring` printed")
+      ->add_option(
+          "file", parts->files,
+          "result files (.jsonl) of all shards; or the JSON output of all shards of one 'sim ring'")
       ->required();
-  merging->add_option("--out", parts->out, "results of a sweep go to OUT.jsonl and OUT.csv");
-  merging->add_flag("--json", parts->json, "say in JSON what was done");
+  merging->add_option("--out", parts->out, "write the results of a sweep to OUT.jsonl and OUT.csv");
+  merging->add_flag("--json", parts->json, "print JSON");
   merging->footer(
-      "Exit status: 0 done, 1 done, and in some cell a promise was broken, 2 bad usage.\n\n"
+      "Exit status: 0 success, 1 a property was violated in some cell, 2 bad usage.\n\n"
       "Examples:\n"
-      "  tempo merge --out loss loss.1-of-3.jsonl loss.2-of-3.jsonl loss.3-of-3.jsonl");
+      "  tempo-lab merge --out loss loss.1-of-3.jsonl loss.2-of-3.jsonl loss.3-of-3.jsonl");
   merging->callback([&run, parts] { run = [=] { return merge(*parts); }; });
 }
 

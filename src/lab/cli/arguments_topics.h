@@ -1,5 +1,5 @@
-// The commands of `tempo-lab` by topic, a file arguments_<topic>.cpp each, described for CLI11;
-// `run` is set to the one that was typed.
+// The commands of `tempo-lab` by topic, described for CLI11 in one file arguments_<topic>.cpp each.
+// Parsing sets `run` to the command that the user typed.
 #pragma once
 
 #include <functional>

@@ -63,14 +63,14 @@ class ByMpi : public MpiGroup {
   int count_ = 1;
 };
 
-// How many processes mpirun has started; 1: it has not.
-std::uint64_t started_together() {
+// Number of processes that mpirun started; 1: no mpirun.
+std::uint64_t process_count() {
   const char* const size = std::getenv("OMPI_COMM_WORLD_SIZE");
   return size == nullptr ? 1 : parse_number<std::uint64_t>(size).value_or(1);
 }
 
-// Beside the program, as it is built and as it is installed.
-void* loaded() {
+// Loads the module from its place beside the program, in the build tree and installed.
+void* load_module() {
   std::error_code failure;
   const std::filesystem::path program =
       std::filesystem::read_symlink("/proc/self/exe", failure).parent_path();
@@ -81,15 +81,15 @@ void* loaded() {
 }  // namespace
 
 Result<std::unique_ptr<MpiGroup>> MpiGroup::join() {
-  if (started_together() < 2) return std::make_unique<MpiGroup>();
-  void* const module = loaded();
+  if (process_count() < 2) return std::make_unique<MpiGroup>();
+  void* const module = load_module();
   const auto entry = module == nullptr
                          ? nullptr
                          : reinterpret_cast<MpiModule (*)()>(dlsym(module, "tempo_mpi_module"));
   if (entry == nullptr)
     return std::unexpected(
-        "this tempo was built without MPI; without mpirun, do parts with --shard i/n and put them "
-        "together with tempo merge");
+        "this tempo-lab was built without MPI; run parts with --shard i/n without mpirun and "
+        "combine them with 'tempo-lab merge'");
   return std::make_unique<ByMpi>(entry());
 }
 

@@ -1,6 +1,8 @@
-// The processes of one command, perhaps on many machines, if mpirun has started it; else the one.
+// The processes of one command that mpirun started, possibly on many machines; without mpirun a
+// group of one.
 //
-// OpenMPI is in a module of its own beside the program (cli/mpi), loaded only where it is needed.
+// OpenMPI is in a module of its own beside the program (lab/cli/mpi), which is loaded only under
+// mpirun.
 #pragma once
 
 #include <cstdint>
@@ -13,31 +15,31 @@
 
 namespace tempo::cli {
 
-// How far one process is with its part of the work.
+// Progress of one process with its part of the work.
 struct WorkProgress {
-  std::uint64_t kept = 0;  // pieces that were there from before
-  std::uint64_t done = 0;  // and those done since
-  bool ended = false;      // it says no more
+  std::uint64_t kept = 0;  // pieces done by an earlier run
+  std::uint64_t done = 0;  // pieces done by this run
+  bool ended = false;      // last report of this process
 };
 
 class MpiGroup {
  public:
-  // Fails if mpirun has started us and the module is not there.
+  // Fails if mpirun started this process and the module is missing.
   static Result<std::unique_ptr<MpiGroup>> join();
-  virtual ~MpiGroup() = default;  // all leave together
+  virtual ~MpiGroup() = default;  // all processes leave together
 
   virtual std::uint32_t rank() const { return 0; }
   virtual std::uint32_t count() const { return 1; }
-  // All call these together. The text of the first becomes everybody's.
+  // All processes call these together. Sets `text` to that of the first process.
   virtual void spread(std::string& /*text*/) {}
-  // At the first, the texts of all; at the others nothing.
+  // At the first process the texts of all; at the others empty.
   virtual std::vector<std::string> gathered(const std::string& text) { return {text}; }
-  // The largest of all.
+  // The largest of all values.
   virtual int agreed(int status) { return status; }
 
-  // These at any time. Every process but the first tells it; it hears each in the order of telling,
-  // and must hear all until each has ended.
-  virtual void notify(const WorkProgress& /*headway*/) {}
+  // These at any time. Every process except the first reports to the first, which receives the
+  // reports of each process in order and must receive until all have ended.
+  virtual void notify(const WorkProgress& /*progress*/) {}
   struct ProgressReport {
     std::uint32_t from = 0;
     WorkProgress progress{};

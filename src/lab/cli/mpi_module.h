@@ -1,6 +1,6 @@
-// What the program asks of MPI, as the module tempo-mpi.so gives it. Everything is called by one
-// thread, and but for notify and receive by all processes in the same order; a failure ends them
-// all.
+// The functions of MPI that tempo-lab uses, provided by the module tempo-mpi.so. One thread calls
+// them; all processes call them in the same order, except notify and receive. A failure ends all
+// processes.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,11 @@ namespace tempo::cli {
 struct MpiModule {
   void (*start)(int* rank, int* count) = nullptr;
   void (*stop)() = nullptr;
-  void (*spread)(void* data, std::size_t size) = nullptr;          // from the first to all
-  void (*send)(const void* data, std::size_t size) = nullptr;      // to the first
-  void (*take)(int from, void* data, std::size_t size) = nullptr;  // at the first
+  void (*spread)(void* data, std::size_t size) = nullptr;          // from the first process to all
+  void (*send)(const void* data, std::size_t size) = nullptr;      // to the first process
+  void (*take)(int from, void* data, std::size_t size) = nullptr;  // at the first process
   int (*largest)(int value) = nullptr;
-  // A few bytes to the first at any time, and there, whether some were told.
+  // A few bytes to the first process at any time; receive() there returns whether some arrived.
   void (*notify)(const void* data, std::size_t size) = nullptr;
   bool (*receive)(int* from, void* data, std::size_t size) = nullptr;
 };

@@ -1,23 +1,37 @@
-// Where a command's longer answers go: files, and diagrams in a file or on the terminal; and how
-// what others have written is read.
+// Shared output and input of the commands of tempo-lab: errors, files, diagrams, and the JSON that
+// another command printed.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <string_view>
 
+#include "base/json.h"
+#include "base/result.h"
 #include "lab/report/space_time.h"
 #include "lab/sim/trace.h"
 
 namespace tempo::cli {
 
-// False, and a sentence on standard error, if it cannot be written.
+// Prints `message` as an error of tempo-lab; returns kBadUsage.
+int bad_usage(const std::string& message);
+
+// An error message if --json was given with an option that prints text; unset: no conflict.
+std::optional<std::string> json_conflict(bool json, bool trace, const std::string& diagram);
+
+// Writes `text`; on failure prints an error and returns false.
 bool write_file(const std::string& path, const std::string& text);
-// The same, and there is no moment at which the file is there in part.
+// The same, but atomically: other processes see the old file or the whole new one.
 bool replace_file(const std::string& path, const std::string& text);
-// All of it; nothing if it cannot be opened.
+// The contents; unset: the file cannot be opened.
 std::optional<std::string> read_file(const std::string& path);
 
-// Draws the trace as a page into the file, or as text on the terminal if `where` is "-".
+// The `data` of the JSON object that a command printed with --json; without data the error's
+// message.
+Result<Json> answer_in(std::string_view text);
+
+// Draws the trace as an HTML page in the file `where`, or as text on standard output if `where` is
+// "-".
 bool show_diagram(const sim::Trace& trace, const report::SpaceTimeOptions& look,
                   const std::string& where);
 

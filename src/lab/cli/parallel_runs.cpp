@@ -17,9 +17,10 @@
 namespace tempo::cli {
 namespace {
 
-// As a part of something larger, which has threads and draws progress.
-Effort run_here(const Pieces& pieces,
-                const std::function<void(std::uint32_t worker, std::uint64_t number)>& work) {
+// For a command that runs as part of another one, which has threads and draws progress.
+Effort run_on_this_thread(
+    const Pieces& pieces,
+    const std::function<void(std::uint32_t worker, std::uint64_t number)>& work) {
   std::uint64_t number = 0;
   for (; number < pieces.count && !interrupted(); ++number) work(0, number);
   return {.interrupted = number < pieces.count};
@@ -38,14 +39,14 @@ std::uint32_t workers_for(std::uint32_t threads) {
   return std::max(1U, threads != 0 ? threads : std::thread::hardware_concurrency());
 }
 
-void share_out(std::uint64_t count, std::uint32_t workers,
-               const std::function<void(std::uint32_t worker, std::uint64_t number)>& work,
-               const std::function<void()>& meanwhile) {
+void distribute(std::uint64_t count, std::uint32_t workers,
+                const std::function<void(std::uint32_t worker, std::uint64_t number)>& work,
+                const std::function<void()>& meanwhile) {
   std::atomic<std::uint64_t> next{0};
   std::mutex mutex;
   std::condition_variable ended;
   std::uint32_t working = workers;  // under the mutex
-  const auto take_pieces = [&](std::uint32_t worker) {
+  const auto do_pieces = [&](std::uint32_t worker) {
     for (;;) {
       const std::uint64_t number = next.fetch_add(1);
       if (number >= count || interrupted()) break;
@@ -56,7 +57,7 @@ void share_out(std::uint64_t count, std::uint32_t workers,
   };
   std::vector<std::jthread> threads;
   threads.reserve(workers);
-  for (std::uint32_t i = 0; i < workers; ++i) threads.emplace_back(take_pieces, i);
+  for (std::uint32_t i = 0; i < workers; ++i) threads.emplace_back(do_pieces, i);
   std::unique_lock lock(mutex);
   while (!ended.wait_for(lock, std::chrono::milliseconds(20), [&] { return working == 0; })) {
     lock.unlock();
@@ -68,14 +69,14 @@ void share_out(std::uint64_t count, std::uint32_t workers,
 Effort run_in_parallel(
     const Pieces& pieces, std::uint32_t workers,
     const std::function<void(std::uint32_t worker, std::uint64_t number)>& work) {
-  if (is_captured()) return run_here(pieces, work);
+  if (is_captured()) return run_on_this_thread(pieces, work);
   report::Progress progress({.what = pieces.what, .total = pieces.count, .unit = pieces.unit},
                             steady_now, report::stderr_terminal());
   const auto started = std::chrono::steady_clock::now();
   Effort effort;
   {
     const InterruptGuard guard;
-    share_out(
+    distribute(
         pieces.count, workers,
         [&](std::uint32_t worker, std::uint64_t number) {
           work(worker, number);

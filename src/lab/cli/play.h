@@ -1,4 +1,4 @@
-// `tempo play`: a small election, told while it happens.
+// `tempo-lab play`: a small election, animated in the terminal or printed as lines or JSON.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,9 @@ namespace tempo::cli {
 struct PlayArguments {
   std::uint32_t nodes = 5;
   std::uint64_t seed = 1;
-  double seconds = 14;  // the whole show, on a terminal
-  bool plain = false;   // lines instead of a moving picture; always so when not on a terminal
+  double seconds = 14;  // duration of the animation
+  bool plain = false;   // lines instead of an animation; always without a terminal
+  bool json = false;    // one JSON object per event
 };
 
 int play(const PlayArguments& arguments);

@@ -21,6 +21,7 @@
 #include "base/table.h"
 #include "cli/common/exit_codes.h"
 #include "cli/common/interrupt.h"
+#include "cli/common/output.h"
 #include "cli/common/terminal.h"
 #include "lab/cli/output.h"
 #include "lab/cli/parallel_runs.h"
@@ -41,12 +42,13 @@ using papers::Findings;
 using papers::Paper;
 using papers::Verdict;
 
-constexpr std::size_t kLeastClaim = 30;  // columns of the table for what a claim says
+constexpr std::size_t kMinClaim = 30;  // columns of the table for the text of a claim
 constexpr std::size_t kMaxClaim = 72;
-constexpr std::size_t kMaxCell = 26;  // and for what is predicted or measured; the page has it all
+constexpr std::size_t kMaxCell =
+    26;  // for predictions and measurements; the page has the whole text
 
 struct ReportPlan {
-  std::optional<Paper> paper{};  // none: all
+  std::optional<Paper> paper{};  // unset: all
   papers::Effort effort = papers::Effort::quick;
   std::vector<const Experiment*> experiments{};
 };
@@ -61,12 +63,12 @@ Result<ReportPlan> parse_plan(const ReportArguments& arguments) {
   }
   if (!plan.paper && arguments.paper != "all")
     return std::unexpected(
-        fmt::format("--paper is one of {}all, not '{}'", known, arguments.paper));
+        fmt::format("--paper must be one of {}all, not '{}'", known, arguments.paper));
   if (arguments.glance + arguments.quick + arguments.full > 1)
     return std::unexpected("--glance, --quick and --full exclude each other; choose one");
   if (const auto why_not = why_not_threads(arguments.threads)) return std::unexpected(*why_not);
   if (arguments.out.empty())
-    return std::unexpected("--out names the directory for the page; say --out tempo-report");
+    return std::unexpected("--out must name a directory, for example --out tempo-report");
   if (arguments.glance) plan.effort = papers::Effort::glance;
   if (arguments.full) plan.effort = papers::Effort::full;
   for (const Experiment& one : papers::experiments())
@@ -74,7 +76,7 @@ Result<ReportPlan> parse_plan(const ReportArguments& arguments) {
   return plan;
 }
 
-// Stands for the code of this program: what was found by another one is not trusted.
+// A hash of this program: stored findings of another program are not reused.
 std::uint64_t program_hash() {
   std::ifstream file("/proc/self/exe", std::ios::binary);
   std::uint64_t hash = 0;
@@ -91,17 +93,17 @@ std::uint64_t program_hash() {
   return hash;
 }
 
-// How much of the work is done is told by how long experiments usually take.
-std::uint64_t usual_ms(const Experiment& experiment, papers::Effort effort) {
+// Expected time of an experiment, the unit of the progress bar.
+std::uint64_t expected_ms(const Experiment& experiment, papers::Effort effort) {
   const double scale = effort == papers::Effort::full     ? 20
                        : effort == papers::Effort::glance ? 0.05
                                                           : 1;
   return static_cast<std::uint64_t>(experiment.seconds * 1000 * scale) + 1;
 }
 
-class Shop final : public papers::Workshop {
+class ProgressWorkshop final : public papers::Workshop {
  public:
-  Shop(const ReportArguments& arguments, const ReportPlan& plan)
+  ProgressWorkshop(const ReportArguments& arguments, const ReportPlan& plan)
       : effort_(plan.effort),
         seed_(arguments.seed),
         workers_(workers_for(arguments.threads)),
@@ -113,33 +115,33 @@ class Shop final : public papers::Workshop {
   std::uint32_t threads() const override { return workers_; }
   bool stopped() const override { return interrupted(); }
   void each(std::uint64_t count, const std::function<void(std::uint64_t)>& work) override {
-    share_out(
+    distribute(
         count, workers_, [&](std::uint32_t, std::uint64_t number) { work(number); },
         [&] { draw(); });
   }
   void breathe() override { draw(); }
 
-  // Found by an earlier run.
-  void keep(const Experiment& experiment) { progress_.keep(usual_ms(experiment, effort_)); }
+  // Counts an experiment that an earlier run finished.
+  void keep(const Experiment& experiment) { progress_.keep(expected_ms(experiment, effort_)); }
   void begin(const Experiment& experiment) {
-    usual_ = usual_ms(experiment, effort_);
+    expected_ = expected_ms(experiment, effort_);
     before_ = progress_.done();
     began_ = steady_now();
     progress_.set_task(std::string(experiment.name));
     draw();
   }
-  void end() { progress_.add(before_ + usual_ - progress_.done()); }
+  void end() { progress_.add(before_ + expected_ - progress_.done()); }
   void finish() { progress_.finish(); }
 
  private:
   static std::uint64_t total(const ReportPlan& plan) {
     std::uint64_t sum = 0;
-    for (const Experiment* one : plan.experiments) sum += usual_ms(*one, plan.effort);
+    for (const Experiment* one : plan.experiments) sum += expected_ms(*one, plan.effort);
     return sum;
   }
   void draw() {
     const auto elapsed = static_cast<std::uint64_t>((steady_now() - began_) / Nanos{1ms});
-    const std::uint64_t now = before_ + std::min(elapsed, usual_ - 1);
+    const std::uint64_t now = before_ + std::min(elapsed, expected_ - 1);
     if (now > progress_.done()) progress_.add(now - progress_.done());
     progress_.draw();
   }
@@ -148,12 +150,12 @@ class Shop final : public papers::Workshop {
   std::uint64_t seed_;
   std::uint32_t workers_;
   report::Progress progress_;
-  std::uint64_t usual_ = 1;  // of the experiment that runs
-  std::uint64_t before_ = 0;
+  std::uint64_t expected_ = 1;  // ms, of the running experiment
+  std::uint64_t before_ = 0;    // progress when it began
   Instant began_ = steady_now();
 };
 
-// How long this run took, and for how long all cores together were at work.
+// Elapsed time, and processor time of all cores.
 std::string duration_text(Instant began) {
   return fmt::format("{:.1f} s, {:.1f} s of processor time",
                      std::chrono::duration<double>(steady_now() - began).count(),
@@ -162,7 +164,7 @@ std::string duration_text(Instant began) {
 
 struct Run {
   std::vector<Chapter> chapters{};
-  std::size_t kept = 0;  // of them, found earlier
+  std::size_t kept = 0;  // number of chapters from an earlier run
   bool interrupted = false;
   bool written = true;
 };
@@ -177,31 +179,31 @@ Run run_all(const ReportArguments& arguments, const ReportPlan& plan,
     return key_of(experiment, plan.effort, arguments.seed, program);
   };
   Run run;
-  Shop shop(arguments, plan);
-  // What is kept is looked for first: the time left is that of what is not.
+  ProgressWorkshop workshop(arguments, plan);
+  // Read stored findings first, so that the progress bar counts only the remaining work.
   std::vector<std::optional<Findings>> found;
   for (const Experiment* experiment : plan.experiments) {
     Result<Findings> kept =
         papers::read_kept(read_file(file_of(*experiment)).value_or(""), key_of_one(*experiment));
-    if (kept) shop.keep(*experiment);
+    if (kept) workshop.keep(*experiment);
     run.kept += kept.has_value();
     found.push_back(kept ? std::optional{*std::move(kept)} : std::nullopt);
   }
   for (std::size_t i = 0; i < found.size() && !interrupted(); ++i) {
     const Experiment& experiment = *plan.experiments[i];
     if (!found[i]) {
-      shop.begin(experiment);
-      found[i] = experiment.run(shop);
+      workshop.begin(experiment);
+      found[i] = experiment.run(workshop);
       if (interrupted()) break;
       if (!replace_file(file_of(experiment), kept_text(*found[i], key_of_one(experiment)))) {
         run.written = false;
         break;
       }
-      shop.end();
+      workshop.end();
     }
     run.chapters.push_back({&experiment, *std::move(found[i])});
   }
-  shop.finish();
+  workshop.finish();
   run.interrupted = interrupted();
   return run;
 }
@@ -224,7 +226,7 @@ Json summary_json(const ReportArguments& arguments, const ReportPlan& plan,
   return Json::object()
       .add("version", kTempoVersion)
       .add("effort", name_of(plan.effort))
-      .add("seed", arguments.seed)
+      .add("seed", fmt::format("{}", arguments.seed))
       .add("confidence", papers::kConfidence)
       .add("agrees", count_of(claims, Verdict::agrees))
       .add("errata", count_of(claims, Verdict::erratum))
@@ -240,8 +242,8 @@ std::string table_text(const std::vector<Claim>& claims) {
   const std::size_t others = widest(&Claim::prediction, 9) + widest(&Claim::measurement, 8) +
                              widest(&Claim::interval, 8) + std::size_t{4 * 2} + 9;
   const std::size_t width = stdout_is_terminal() ? stdout_width() : others + kMaxClaim;
-  const std::size_t room =
-      width > others + kLeastClaim ? std::min(kMaxClaim, width - others) : kLeastClaim;
+  const std::size_t claim_width =
+      width > others + kMinClaim ? std::min(kMaxClaim, width - others) : kMinClaim;
   std::string text;
   for (std::size_t i = 0; i < papers::kPapers; ++i) {
     report::Table table({{std::string(name_of(static_cast<Paper>(i)))},
@@ -253,7 +255,8 @@ std::string table_text(const std::vector<Claim>& claims) {
     for (const Claim& claim : claims) {
       if (claim.paper != static_cast<Paper>(i)) continue;
       any = true;
-      table.row({report::clipped(claim.says, room), report::clipped(claim.prediction, kMaxCell),
+      table.row({report::clipped(claim.says, claim_width),
+                 report::clipped(claim.prediction, kMaxCell),
                  report::clipped(claim.measurement, kMaxCell),
                  report::clipped(claim.interval, kMaxCell), std::string(name_of(claim.verdict))});
     }
@@ -286,42 +289,35 @@ bool write_results(const ReportArguments& arguments, const ReportPlan& plan,
 
 int report_papers(const ReportArguments& arguments) {
   const Result<ReportPlan> plan = parse_plan(arguments);
-  if (!plan) {
-    fmt::print(stderr, "tempo: {}\n", plan.error());
-    return kBadUsage;
-  }
+  if (!plan) return bad_usage(plan.error());
   const InterruptGuard guard;
   const Instant began = steady_now();
   const std::filesystem::path kept = std::filesystem::path(arguments.out) / "kept";
   std::error_code failure;
   std::filesystem::create_directories(kept, failure);
-  if (failure) {
-    fmt::print(stderr, "tempo: cannot make the directory {}: {}; choose another with --out\n",
-               kept.string(), failure.message());
-    return kBadUsage;
-  }
+  if (failure)
+    return bad_usage(fmt::format("cannot create the directory {}: {}; choose another with --out",
+                                 kept.string(), failure.message()));
   const Run run = run_all(arguments, *plan, kept);
   if (run.interrupted) {
-    fmt::print(stderr,
-               "tempo: interrupted after {} of {} experiments; the same command goes on from "
-               "there\n",
-               run.chapters.size(), plan->experiments.size());
+    print_error(
+        "tempo-lab: interrupted after {} of {} experiments; run the same command again to resume\n",
+        run.chapters.size(), plan->experiments.size());
     return kInterrupted;
   }
   if (!run.written || !write_results(arguments, *plan, run.chapters)) return kBadUsage;
   const std::vector<Claim> claims = claims_of(run.chapters);
   if (arguments.json) {
-    fmt::print("{}", summary_json(arguments, *plan, claims).text());
+    print_json(summary_json(arguments, *plan, claims));
   } else {
-    fmt::print("{}", table_text(claims));
-    fmt::print("{} agree, {} errata, {} disagree; intervals of {:.2f} %{}; {}\n{}\n",
-               count_of(claims, Verdict::agrees), count_of(claims, Verdict::erratum),
-               count_of(claims, Verdict::disagrees), papers::kConfidence * 100,
-               run.kept == 0 ? std::string()
-                             : fmt::format("; {} of {} experiments had been done before", run.kept,
-                                           plan->experiments.size()),
-               duration_text(began),
-               (std::filesystem::path(arguments.out) / "report.html").string());
+    print("{}", table_text(claims));
+    print("{} agree, {} errata, {} disagree; intervals of {:.2f} %{}; {}\n{}\n",
+          count_of(claims, Verdict::agrees), count_of(claims, Verdict::erratum),
+          count_of(claims, Verdict::disagrees), papers::kConfidence * 100,
+          run.kept == 0 ? std::string()
+                        : fmt::format("; {} of {} experiments from an earlier run", run.kept,
+                                      plan->experiments.size()),
+          duration_text(began), (std::filesystem::path(arguments.out) / "report.html").string());
   }
   return count_of(claims, Verdict::disagrees) == 0 ? kDone : kViolation;
 }

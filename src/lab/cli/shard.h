@@ -1,4 +1,4 @@
-// One part of several of an order, as typed: 2/4.
+// The option --shard: one part of several of the work, such as 2/4.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace tempo::cli {
 
 using Shard = sweep::Share;
 
-// Empty: everything.
+// An empty text means everything.
 Result<Shard> shard_of(const std::string& text);
 
 }  // namespace tempo::cli

@@ -1,10 +1,9 @@
-// `tempo sweep`: a simulation, check or analysis over a grid of options; and `tempo merge`, which
-// puts the parts of one together, or those of one `sim ring`.
+// `tempo-lab sweep`: a simulation, check or analysis over a grid of options; and `tempo-lab merge`,
+// which combines the shards of one sweep or of one `sim ring`.
 //
-// Each cell is the command as it would be typed, run in this process on one of its threads. Results
-// are the same bytes whether they were made by one thread or many, in one part or several, on one
-// machine or, under mpirun, on many. What is done is kept at once, so that a run that was stopped
-// goes on where it was.
+// Each cell is a command of tempo-lab, run in this process on one of its threads. The results are
+// the same bytes with any number of threads, shards and, under mpirun, machines. Every finished
+// cell is written at once, so that an interrupted sweep resumes.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +15,8 @@
 namespace tempo::cli {
 
 struct SweepArguments {
-  std::string spec;           // a file
-  std::string out;            // results go to this with .jsonl and .csv; empty: the spec's name
+  std::string spec;           // path of the specification
+  std::string out;            // results go to OUT.jsonl and OUT.csv; empty: the spec's name
   std::uint32_t threads = 0;  // 0: one for each core
   std::string shard;          // "2/4"; empty: everything
   bool json = false;
@@ -25,7 +24,7 @@ struct SweepArguments {
 
 struct MergeArguments {
   std::vector<std::string> files;
-  std::string out;  // of sweeps
+  std::string out;  // as above; not used for shards of `sim ring`
   bool json = false;
 };
 

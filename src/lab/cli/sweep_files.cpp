@@ -14,11 +14,11 @@ namespace fs = std::filesystem;
 
 constexpr const char* kEnding = ".part";
 
-std::string diary_of(const std::string& out, std::uint32_t rank) {
+std::string part_path(const std::string& out, std::uint32_t rank) {
   return rank == 0 ? out + kEnding : out + kEnding + fmt::format(".{}", rank);
 }
 
-std::vector<fs::path> diaries_of(const std::string& out) {
+std::vector<fs::path> part_paths(const std::string& out) {
   std::vector<fs::path> found;
   const fs::path first(out + kEnding);
   const fs::path folder = first.has_parent_path() ? first.parent_path() : fs::path(".");
@@ -32,44 +32,45 @@ std::vector<fs::path> diaries_of(const std::string& out) {
   return found;
 }
 
-bool of_this_sweep(const std::string& text, const std::string& header) {
+bool belongs_to_sweep(const std::string& text, const std::string& header) {
   return text.starts_with(header + '\n');
 }
 
 }  // namespace
 
-sweep::Lines kept_lines(const std::string& out, const std::string& header) {
+sweep::Lines stored_lines(const std::string& out, const std::string& header) {
   sweep::Lines lines;
-  for (const fs::path& path : diaries_of(out)) {
+  for (const fs::path& path : part_paths(out)) {
     const std::string text = read_file(path).value_or("");
-    if (!of_this_sweep(text, header)) continue;
+    if (!belongs_to_sweep(text, header)) continue;
     if (Result<sweep::Part> part = sweep::parse_part(text)) lines.merge(part->lines);
   }
   return lines;
 }
 
-void forget_lines(const std::string& out, std::uint32_t rank) {
+void remove_stored_lines(const std::string& out, std::uint32_t rank) {
   std::error_code none;
-  fs::remove(diary_of(out, rank), none);
+  fs::remove(part_path(out, rank), none);
   if (rank != 0) return;
-  for (const fs::path& path : diaries_of(out)) fs::remove(path, none);
+  for (const fs::path& path : part_paths(out)) fs::remove(path, none);
 }
 
-SweepDiary::SweepDiary(const std::string& out, std::uint32_t rank, const std::string& header) {
-  const std::string path = diary_of(out, rank);
+PartFile::PartFile(const std::string& out, std::uint32_t rank, const std::string& header) {
+  const std::string path = part_path(out, rank);
   const std::string before = read_file(path).value_or("");
-  // A line that was cut short is ended: it is no line of a cell, and is left out.
-  const bool goes_on = of_this_sweep(before, header) && before.ends_with('\n');
+  // An incomplete last line is removed: it does not hold a whole cell.
+  const bool append = belongs_to_sweep(before, header) && before.ends_with('\n');
   std::string kept;
-  if (!goes_on && of_this_sweep(before, header)) kept = before.substr(0, before.rfind('\n') + 1);
-  file_.open(path, goes_on ? std::ios::binary | std::ios::app : std::ios::binary | std::ios::trunc);
-  if (!goes_on) file_ << (kept.empty() ? header + '\n' : kept);
+  if (!append && belongs_to_sweep(before, header)) kept = before.substr(0, before.rfind('\n') + 1);
+  file_.open(path, append ? std::ios::binary | std::ios::app : std::ios::binary | std::ios::trunc);
+  if (!append) file_ << (kept.empty() ? header + '\n' : kept);
   file_.flush();
   if (!file_)
-    print_error("tempo: cannot write {}: what is done is lost if this run is stopped\n", path);
+    print_error("tempo-lab: cannot write {}: an interrupted sweep will start from the beginning\n",
+                path);
 }
 
-void SweepDiary::add(const std::string& line) {
+void PartFile::add(const std::string& line) {
   file_ << line << '\n';
   file_.flush();
 }

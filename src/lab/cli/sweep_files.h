@@ -1,5 +1,5 @@
-// What a sweep keeps of its work while it goes on: OUT.part, and one more for each further process.
-// Whoever runs the same sweep again finds there what is done.
+// Files with the finished cells of a running sweep: OUT.part, and OUT.part.N for each further
+// process. A later run of the same sweep resumes from them.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,16 @@
 
 namespace tempo::cli {
 
-// The lines of all diaries of `out` that were written under this header.
-sweep::Lines kept_lines(const std::string& out, const std::string& header);
-// The sweep is done, or cannot be: what this process kept is not needed; the first process also
-// forgets what others left.
-void forget_lines(const std::string& out, std::uint32_t rank);
+// The lines of all part files of `out` that begin with this header.
+sweep::Lines stored_lines(const std::string& out, const std::string& header);
+// Removes the part file of this process; the first process removes all part files of `out`.
+void remove_stored_lines(const std::string& out, std::uint32_t rank);
 
-// A process's own, opened to add to it; one of another sweep is begun anew. What was added survives
-// the process.
-class SweepDiary {
+// The part file of one process, opened for appending; a file of another sweep is overwritten. Added
+// lines survive the process.
+class PartFile {
  public:
-  SweepDiary(const std::string& out, std::uint32_t rank, const std::string& header);
+  PartFile(const std::string& out, std::uint32_t rank, const std::string& header);
   void add(const std::string& line);
 
  private:

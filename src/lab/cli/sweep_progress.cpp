@@ -9,9 +9,9 @@
 namespace tempo::cli {
 namespace {
 
-constexpr Nanos kWordEvery = 500ms;
+constexpr Nanos kReportEvery = 500ms;
 constexpr Nanos kLineEvery = 3s;
-constexpr std::chrono::milliseconds kPause{20};  // of the first, while it waits for the others
+constexpr std::chrono::milliseconds kPause{20};  // between looks of the first process at the others
 
 report::Progress::Options options_for(const MpiGroup& mpi_group, std::uint64_t cells) {
   report::Progress::Options options{.what = "sweep", .total = cells, .unit = "cells"};
@@ -32,18 +32,18 @@ SweepProgress::SweepProgress(MpiGroup& mpi_group, const Cells& cells)
     : mpi_group_(&mpi_group),
       kept_(cells.kept),
       progress_(options_for(mpi_group, cells.all), steady_now, terminal_for(mpi_group)),
-      told_(mpi_group.count()),
-      next_word_(steady_now()) {
+      last_(mpi_group.count()),
+      next_report_(steady_now()) {
   progress_.keep(kept_);
-  told_.front().ended = true;  // nobody waits for the first
+  last_.front().ended = true;  // the first process does not wait for itself
 }
 
-void SweepProgress::look() {
+void SweepProgress::update() {
   if (mpi_group_->rank() == 0) {
     receive();
     progress_.draw();
-  } else if (const Instant now = steady_now(); now >= next_word_) {
-    next_word_ = now + kWordEvery;
+  } else if (const Instant now = steady_now(); now >= next_report_) {
+    next_report_ = now + kReportEvery;
     notify(false);
   }
 }
@@ -53,7 +53,7 @@ void SweepProgress::finish() {
     notify(true);
     return;
   }
-  for (receive(); !std::ranges::all_of(told_, &WorkProgress::ended); look())
+  for (receive(); !std::ranges::all_of(last_, &WorkProgress::ended); update())
     std::this_thread::sleep_for(kPause);
   progress_.finish();
 }
@@ -63,11 +63,11 @@ void SweepProgress::notify(bool ended) {
 }
 
 void SweepProgress::receive() {
-  while (const auto word = mpi_group_->receive()) {
-    WorkProgress& before = told_[word->from];
-    progress_.keep(word->progress.kept - before.kept);
-    progress_.add(word->progress.done - before.done);
-    before = word->progress;
+  while (const auto report = mpi_group_->receive()) {
+    WorkProgress& before = last_[report->from];
+    progress_.keep(report->progress.kept - before.kept);
+    progress_.add(report->progress.done - before.done);
+    before = report->progress;
   }
 }
 

@@ -1,8 +1,8 @@
-// How far the processes of one sweep have come, said by the first of them for all.
+// Progress of all processes of one sweep, displayed by the first.
 //
-// Any thread may add(); the rest is for the thread that made it. The others tell the first now and
-// then how much they have done. Where standard error is no terminal, as under mpirun, the first
-// says it in plain lines, a few seconds apart.
+// Any thread may add(); everything else belongs to the thread that constructed the object. The
+// other processes report to the first twice a second. If standard error is not a terminal, as under
+// mpirun, the first prints a plain line every few seconds.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,14 @@ class SweepProgress {
  public:
   struct Cells {
     std::uint64_t all = 0;   // of all processes
-    std::uint64_t kept = 0;  // from before, by this one
+    std::uint64_t kept = 0;  // done by an earlier run, of this process
   };
   SweepProgress(MpiGroup& mpi_group, const Cells& cells);
 
   void add() { progress_.add(); }
-  // Tells the first, or hears what there is to hear and draws.
-  void look();
-  // This process has ended its part; the first waits until all have. All call it.
+  // Reports to the first process; at the first receives reports and draws.
+  void update();
+  // Ends the part of this process; the first waits until all have ended. All processes call it.
   void finish();
 
  private:
@@ -33,10 +33,10 @@ class SweepProgress {
   void receive();
 
   MpiGroup* mpi_group_;
-  std::uint64_t kept_;
-  report::Progress progress_;       // of all at the first, else of this process
-  std::vector<WorkProgress> told_;  // at the first: what each of the others has last said
-  Instant next_word_;               // to the first, not before
+  std::uint64_t kept_;              // cells done by an earlier run
+  report::Progress progress_;       // at the first of all processes, else of this one
+  std::vector<WorkProgress> last_;  // at the first: last report of each process
+  Instant next_report_;             // earliest time of the next report to the first
 };
 
 }  // namespace tempo::cli

@@ -79,7 +79,7 @@ class Reader {
     if (!options_)
       mistake(entry.node.at,
               fmt::format("'{}' cannot be swept; use sim, check or analyze with a subcommand that "
-                          "`tempo sim --help` lists",
+                          "`tempo-lab sim --help` lists",
                           *text));
   }
 
@@ -108,8 +108,9 @@ class Reader {
     }
     if (!options_) return true;
     if (known_option(entry.key) != nullptr) return true;
-    mistake(entry.at, fmt::format("`tempo {0}` has no option --{1}; `tempo {0} --help` lists all",
-                                  spec_.command, entry.key));
+    mistake(entry.at,
+            fmt::format("`tempo-lab {0}` has no option --{1}; `tempo-lab {0} --help` lists all",
+                        spec_.command, entry.key));
     return false;
   }
 

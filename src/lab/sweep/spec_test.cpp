@@ -87,7 +87,7 @@ TEST(SweepSpec, ReportsAllMistakesAtOnce) {
                "seed = [1, 2, 1]\n"),
       (std::vector<std::string>{
           "2: unknown key 'colour'; a sweep has command, seeds, [options] and [grid]",
-          "4: `tempo sim toy` has no option --node; `tempo sim toy --help` lists all",
+          "4: `tempo-lab sim toy` has no option --node; `tempo-lab sim toy --help` lists all",
           "5: --json is not allowed in a sweep; remove it",
           "6: fast is a flag; write true or false",
           "7: kind must have a single value here; put lists and ranges into [grid]",

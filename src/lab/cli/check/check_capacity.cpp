@@ -1,5 +1,3 @@
-#include "lab/cli/check/check_capacity.h"
-
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -10,6 +8,8 @@
 #include "base/result.h"
 #include "lab/cli/check/check_counterexample.h"
 #include "lab/cli/check/check_plan.h"
+#include "lab/cli/check/commands.h"
+#include "lab/cli/output.h"
 #include "lab/studies/group/capacity_model.h"
 
 namespace tempo::cli {
@@ -24,21 +24,21 @@ constexpr std::uint32_t kMaxOfOneFault = 8;
 constexpr std::uint32_t kMaxTicks = 4;
 constexpr std::array<std::string_view, 4> kAlgorithms{"a", "b1", "b2", "c"};
 
-struct CapacityWords {
+struct CapacityTexts {
   template <class Machine>
   static std::string timer(const Machine& machine, std::uint32_t /*timer*/) {
     return check::process_of(machine) == nullptr ? "own" : "phase";
   }
   static std::string command() { return "begins"; }
   static std::string drawn(std::uint32_t value) {
-    return value == 0   ? "says nothing"
-           : value == 1 ? "bids the most"
+    return value == 0   ? "sends nothing"
+           : value == 1 ? "bids the maximum"
                         : fmt::format("reports {} bids", value - 2);
   }
   template <class Machine>
   static std::string state(const Machine& machine) {
     const auto* process = check::process_of(machine);
-    if (process == nullptr) return "liar";
+    if (process == nullptr) return "malicious";
     std::string text(name_of(process->phase()));
     if (!process->decided()) return text;
     const NodeId master = process->master();
@@ -50,12 +50,12 @@ struct CapacityWords {
 Result<CapacityAlgorithm> algorithm_of(const std::string& text) {
   const auto* const found = std::ranges::find(kAlgorithms, text);
   if (found == kAlgorithms.end())
-    return std::unexpected(fmt::format("--algorithm is a, b1, b2 or c, not '{}'", text));
+    return std::unexpected(fmt::format("--algorithm must be a, b1, b2 or c, not '{}'", text));
   return static_cast<CapacityAlgorithm>(found - kAlgorithms.begin());
 }
 
-// What an algorithm can be asked.
-Result<void> sensible(const CheckCapacityArguments& arguments, const CapacityWorld& world) {
+// Rejects options that the algorithm does not have, and values out of range.
+Result<void> check_options(const CheckCapacityArguments& arguments, const CapacityWorld& world) {
   const auto refuse = [](std::string why) -> Result<void> {
     return std::unexpected(std::move(why));
   };
@@ -64,24 +64,24 @@ Result<void> sensible(const CheckCapacityArguments& arguments, const CapacityWor
   if (world.nodes < 2 || world.nodes > kMaxNodes)
     return refuse(fmt::format("--nodes must be from 2 to {}, not {}", kMaxNodes, world.nodes));
   if (arguments.malicious > 0 && world.algorithm != CapacityAlgorithm::b2)
-    return refuse("--malicious is for --algorithm b2; the others believe everybody");
+    return refuse("--malicious is for --algorithm b2; the others tolerate no malicious node");
   if (world.nodes < 3 * world.malicious + 1)
-    return refuse(fmt::format("{} malicious processes need at least {} nodes, not {}",
-                              world.malicious, 3 * world.malicious + 1, world.nodes));
+    return refuse(fmt::format("--malicious {} needs at least {} nodes, not {}", world.malicious,
+                              3 * world.malicious + 1, world.nodes));
   if (world.candidates < 1 || world.candidates > world.nodes - world.malicious)
     return refuse(
-        fmt::format("--candidates must be from 1 to {}, the nodes that do not lie, not {}",
+        fmt::format("--candidates must be from 1 to {} (--nodes without --malicious), not {}",
                     world.nodes - world.malicious, world.candidates));
   if (arguments.losses > 0 && !is_c)
-    return refuse(
-        "--losses is for --algorithm c; the others stand on a broadcast that loses nothing");
+    return refuse("--losses is for --algorithm c; the others require a reliable broadcast");
   if ((arguments.start_skew > 0 || arguments.no_self_delivery) && !is_a)
-    return refuse("--start-skew and --no-self-delivery break conditions of --algorithm a alone");
-  if (arguments.together && is_a) return refuse("in --algorithm a all begin together always");
+    return refuse("--start-skew and --no-self-delivery are for --algorithm a");
+  if (arguments.together && is_a)
+    return refuse("--together is not for --algorithm a, where all nodes always start together");
   if (arguments.crashes > 0 && world.algorithm == CapacityAlgorithm::b2)
-    return refuse("--crashes is not for --algorithm b2; who stops there is one of the malicious");
+    return refuse("--crashes is not for --algorithm b2; use --malicious, which includes crashes");
   if (arguments.crashes >= world.nodes)
-    return refuse("--crashes must be below --nodes: somebody has to be left");
+    return refuse("--crashes must be below --nodes: one node must remain");
   return {};
 }
 
@@ -101,8 +101,9 @@ Result<void> within_bounds(const CheckCapacityArguments& arguments) {
         fmt::format("--malicious must be at most {}, not {}", kMaxNodes, arguments.malicious));
   if (arguments.variant != "corrected" && arguments.variant != "as-printed")
     return std::unexpected(
-        fmt::format("--variant is corrected or as-printed, not '{}'", arguments.variant));
-  if (arguments.threads > 2) return std::unexpected("--threads is 1 or 2");
+        fmt::format("--variant must be corrected or as-printed, not '{}'", arguments.variant));
+  if (arguments.threads > 2)
+    return std::unexpected("--threads must be 1 or 2, or 0 for one per core");
   return {};
 }
 
@@ -111,11 +112,11 @@ Result<CapacityWorld> parse_plan(const CheckCapacityArguments& arguments) {
   if (const Result<void> done = within_bounds(arguments); !done)
     return std::unexpected(done.error());
   const std::uint32_t fewest = std::max(3U, 3 * arguments.malicious + 1);
-  const std::uint32_t usual = arguments.malicious > 0 ? 1 : 2;
+  const std::uint32_t default_candidates = arguments.malicious > 0 ? 1 : 2;
   const CapacityWorld world{
       .algorithm = algorithm,
       .nodes = arguments.nodes == 0 ? fewest : arguments.nodes,
-      .candidates = arguments.candidates == 0 ? usual : arguments.candidates,
+      .candidates = arguments.candidates == 0 ? default_candidates : arguments.candidates,
       .malicious = arguments.malicious,
       .delay_max = static_cast<std::uint8_t>(arguments.delay),
       .skew = static_cast<std::uint8_t>(arguments.start_skew),
@@ -125,7 +126,7 @@ Result<CapacityWorld> parse_plan(const CheckCapacityArguments& arguments) {
                  .crashes = static_cast<std::uint8_t>(arguments.crashes),
                  .pauses = static_cast<std::uint8_t>(arguments.pauses)},
       .variant = arguments.variant == "corrected" ? Variant::corrected : Variant::as_printed};
-  if (const Result<void> done = sensible(arguments, world); !done)
+  if (const Result<void> done = check_options(arguments, world); !done)
     return std::unexpected(done.error());
   return world;
 }
@@ -133,58 +134,58 @@ Result<CapacityWorld> parse_plan(const CheckCapacityArguments& arguments) {
 std::vector<std::string> assumptions(const CapacityWorld& world) {
   const bool is_c = world.algorithm == CapacityAlgorithm::c;
   std::vector<std::string> list{
-      "time goes in whole ticks, the same for all; every delay is a whole number of them within "
-      "the bounds",
+      "time advances in whole ticks, the same for all nodes; every delay is a whole number of "
+      "ticks within its bounds",
       "timers fire in the tick in which they are due",
-      fmt::format("T is {} ticks: one more than a message takes, because within a tick a time-out "
-                  "may come before a message",
-                  rules_of(world).bound.count()),
+      fmt::format(
+          "T is {} ticks, one more than the maximum delay, because within a tick a timeout may "
+          "come before a message",
+          rules_of(world).bound.count()),
       world.candidates == 1 ? "node 1 is the only candidate"
                             : fmt::format("nodes 1 to {} are candidates, node {} is the best",
                                           world.candidates, world.candidates)};
   if (holds_at_once(world, NodeId{0}))
-    list.emplace_back(world.skew == 0
-                          ? "all begin in the same tick"
-                          : fmt::format("the last begins {} ticks after the others", world.skew));
+    list.emplace_back(world.skew == 0 ? "all nodes start in the same tick"
+                                      : fmt::format("the last node starts {} after the others",
+                                                    ticks_text(world.skew)));
   else
-    list.emplace_back("each candidate may begin at any time, or when it hears of the election");
-  list.emplace_back(is_c
-                        ? "messages arrive in any order; each copy of a broadcast is lost by itself"
-                        : "a broadcast reaches all or none; all hear broadcasts in the order of "
-                          "sending");
+    list.emplace_back(
+        "each candidate starts at any time, or when it receives a message of the election");
+  list.emplace_back(
+      is_c ? "messages arrive in any order; each copy of a broadcast is lost independently"
+           : "a broadcast reaches all nodes or none; all receive broadcasts in the "
+             "order of sending");
   if (world.malicious > 0)
     list.emplace_back(
-        "a liar bids the most, or reports any number of bids, once each, at any time");
+        "a malicious node bids the maximum, or reports any number of bids, once each, at any time");
   list.push_back(
-      fmt::format("what comes after election number {} is taken to end well", elections_of(world)));
-  if (world.budget.losses > 0)
-    list.emplace_back("once something is lost only one-master is promised");
+      fmt::format("elections after number {} are assumed to succeed", elections_of(world)));
+  if (world.budget.losses > 0) list.emplace_back("after a message loss only one-master is checked");
   list.emplace_back(
-      "can-always-come-good asks for a way without further faults, not that every way is taken");
+      "can-always-come-good requires that a path without further faults exists, not that it is "
+      "taken");
   return list;
 }
 
-std::string kept(const CapacityWorld& world) {
+std::string success_text(const CapacityWorld& world) {
   std::string text = world.algorithm == CapacityAlgorithm::c
                          ? "unique, one-master, best-wins and no-help"
                          : "unique and best-wins";
-  return text +
-         " hold where they are promised, and from\nevery state all who live can still come to an "
-         "end.";
+  return text + " hold where they apply, and from\nevery state all live nodes can still finish.";
 }
 
 }  // namespace
 
 int check_capacity(const CheckCapacityArguments& arguments) {
   const Result<CapacityWorld> world = parse_plan(arguments);
-  if (!world) return refuse_check(world.error());
+  if (!world) return bad_usage(world.error());
   const Result<std::size_t> memory = memory_of(arguments.memory);
-  if (!memory) return refuse_check(memory.error());
+  if (!memory) return bad_usage(memory.error());
   const Counterexample counterexample = check::in_space(*world, [&](auto& space) {
     return find_counterexample(space, {.memory = *memory, .threads = arguments.threads},
-                               CapacityWords{});
+                               CapacityTexts{});
   });
-  return notify(counterexample, assumptions(*world), kept(*world), arguments.json);
+  return print_result(counterexample, assumptions(*world), success_text(*world), arguments.json);
 }
 
 }  // namespace tempo::cli

@@ -11,7 +11,8 @@ Json lines_json(const std::vector<std::string>& lines) {
   return list;
 }
 
-void print_json(const Counterexample& counterexample, const std::vector<std::string>& assumptions) {
+Json result_json(const Counterexample& counterexample,
+                 const std::vector<std::string>& assumptions) {
   Json violations = Json::array();
   if (counterexample.finding.violation)
     violations.push(Json::object()
@@ -20,35 +21,37 @@ void print_json(const Counterexample& counterexample, const std::vector<std::str
                         .add("cycle", std::uint64_t{counterexample.cycle.size()})
                         .add("trace", lines_json(counterexample.prefix))
                         .add("cycle_trace", lines_json(counterexample.cycle)));
-  print("{}", json_of(counterexample.finding)
-                  .add("assumptions", lines_json(assumptions))
-                  .add("violations", violations)
-                  .text());
+  return json_of(counterexample.finding)
+      .add("assumptions", lines_json(assumptions))
+      .add("violations", violations);
 }
 
-void print_text(const Counterexample& counterexample, const std::vector<std::string>& assumptions,
-                const std::string& kept) {
+void print_result_text(const Counterexample& counterexample,
+                       const std::vector<std::string>& assumptions, const std::string& success) {
   print_counts(counterexample.finding);
-  print("\nassuming that\n");
+  print("\nassumptions\n");
   for (const std::string& line : assumptions) print("  - {}\n", line);
   if (counterexample.finding.violation) {
-    print("\n{} is broken:\n\n", counterexample.finding.violation->property);
+    print("\n{} is violated:\n\n", counterexample.finding.violation->property);
     for (const std::string& line : counterexample.prefix) print("  {}\n", line);
-    if (!counterexample.cycle.empty()) print("\nand from there in a circle:\n\n");
+    if (!counterexample.cycle.empty()) print("\nthen these steps repeat:\n\n");
     for (const std::string& line : counterexample.cycle) print("  {}\n", line);
   } else if (counterexample.finding.complete) {
-    print("\nEvery reachable state was seen. {}\n", kept);
+    print("\nAll reachable states were explored. {}\n", success);
   } else {
-    print("\nNot complete: {}. Nothing broken among the states seen.\n",
+    print("\nIncomplete: {}. No violation in the explored states.\n",
           counterexample.finding.stopped);
   }
 }
 
 }  // namespace
 
-int notify(const Counterexample& counterexample, const std::vector<std::string>& assumptions,
-           const std::string& kept, bool json) {
-  json ? print_json(counterexample, assumptions) : print_text(counterexample, assumptions, kept);
+int print_result(const Counterexample& counterexample, const std::vector<std::string>& assumptions,
+                 const std::string& success, bool json) {
+  if (json)
+    print_json(result_json(counterexample, assumptions));
+  else
+    print_result_text(counterexample, assumptions, success);
   return status_of(counterexample.finding);
 }
 

@@ -1,4 +1,5 @@
-// What a check has found, told step by step: for the commands that do not write a script of it.
+// The result of a check as text or JSON, with the counterexample step by step. `check election`
+// prints a script instead.
 #pragma once
 
 #include <string>
@@ -11,25 +12,25 @@ namespace tempo::cli {
 
 struct Counterexample {
   check::Finding finding{};
-  std::vector<std::string> prefix{};
-  std::vector<std::string> cycle{};  // empty unless it goes in a circle
+  std::vector<std::string> prefix{};  // steps to the violation
+  std::vector<std::string> cycle{};   // steps that repeat after it; empty: no cycle
 };
 
-// Tells it with the assumptions under which it was found; `kept` is said if nothing is broken. The
-// exit status.
-int notify(const Counterexample& counterexample, const std::vector<std::string>& assumptions,
-           const std::string& kept, bool json);
+// Prints the result with the assumptions of the model; `success` is printed if no property is
+// violated. Returns the exit status.
+int print_result(const Counterexample& counterexample, const std::vector<std::string>& assumptions,
+                 const std::string& success, bool json);
 
-// Searches the space, and puts what was found into words.
-template <class Model, class Words>
+// Searches the space and describes a violation with `texts`.
+template <class Model, class Texts>
 Counterexample find_counterexample(check::Space<Model>& space, const check::SearchOptions& options,
-                                   const Words& words) {
+                                   const Texts& texts) {
   Counterexample counterexample{.finding = searched(space, options)};
   if (!counterexample.finding.violation) return counterexample;
   counterexample.prefix =
-      check::describe_steps(space, counterexample.finding.violation->prefix, words);
+      check::describe_steps(space, counterexample.finding.violation->prefix, texts);
   counterexample.cycle =
-      check::describe_steps(space, counterexample.finding.violation->cycle, words);
+      check::describe_steps(space, counterexample.finding.violation->cycle, texts);
   return counterexample;
 }
 

@@ -1,4 +1,4 @@
-// Walking through the states of an election by hand: choose what happens next, go back, look.
+// Interactive exploration of the states of an election: choose the next step, go back, draw.
 #pragma once
 
 #include "lab/check/space.h"
@@ -6,7 +6,7 @@
 
 namespace tempo::cli {
 
-// Reads choices from standard input until it ends or `q`.
-int explore_by_hand(check::Space<check::ElectionModel>& space);
+// Reads choices from standard input until its end or `q`.
+int explore_interactively(check::Space<check::ElectionModel>& space);
 
 }  // namespace tempo::cli

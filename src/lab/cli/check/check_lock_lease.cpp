@@ -1,5 +1,3 @@
-#include "lab/cli/check/check_lock_lease.h"
-
 #include <array>
 #include <string>
 #include <string_view>
@@ -11,6 +9,8 @@
 #include "base/result.h"
 #include "lab/cli/check/check_counterexample.h"
 #include "lab/cli/check/check_plan.h"
+#include "lab/cli/check/commands.h"
+#include "lab/cli/output.h"
 #include "lab/studies/lock/lease_model.h"
 
 namespace tempo::cli {
@@ -21,13 +21,13 @@ using check::LeaseSite;
 using check::LeaseWorld;
 
 constexpr std::uint32_t kMaxSites = 5;
-constexpr std::uint32_t kMaxHappenings = 16;  // asks, crashes and changes, as the checker counts
+constexpr std::uint32_t kMaxCommands = 16;  // requests, crashes and changes, a limit of the checker
 constexpr std::uint32_t kMaxTicks = 4;
 constexpr std::uint32_t kLeastLease = 5;
 constexpr std::uint32_t kMaxLease = 16;
 constexpr std::uint32_t kMaxChanges = 2;
 
-struct LeaseWords {
+struct LeaseTexts {
   std::vector<std::pair<NodeId, LeaseSite::Command>> commands;
 
   static std::string timer(const LeaseSite& /*site*/, std::uint32_t timer) {
@@ -38,8 +38,8 @@ struct LeaseWords {
     const LeaseSite::Command& command = commands[number].second;
     if (command.kind == Kind::crash) return "crashes";
     if (command.kind == Kind::change)
-      return fmt::format("wants to change the vote of {}", index(command.member) + 1);
-    return command.mode == lock::Mode::shared ? "wants to read" : "wants to write";
+      return fmt::format("requests to change the vote of {}", index(command.member) + 1);
+    return command.mode == lock::Mode::shared ? "requests to read" : "requests to write";
   }
   static std::string drawn(std::uint32_t value) {
     return fmt::format("for {} time", value == 0 ? "a short" : "a long");
@@ -53,8 +53,8 @@ struct LeaseWords {
         : state.running ? "idle"
                         : "down";
     if (site.ghost().inside)
-      text += fmt::format(", its last life's client with {}.{}", site.ghost().held.count,
-                          site.ghost().held.sub);
+      text += fmt::format(", client of its previous incarnation with {}.{}",
+                          site.ghost().held.count, site.ghost().held.sub);
     return text;
   }
 };
@@ -65,10 +65,10 @@ Result<void> within_bounds(const CheckLockArguments& arguments, std::uint32_t co
   if (arguments.sites < 2 || arguments.sites > kMaxSites)
     return refuse(fmt::format("--sites must be from 2 to {}, not {}", kMaxSites, arguments.sites));
   if (contending > arguments.sites)
-    return refuse(fmt::format("--contending must be from 1 to --sites {}, not {}", arguments.sites,
-                              contending));
+    return refuse(fmt::format("--contending must be from 1 to {} (--sites), not {}",
+                              arguments.sites, contending));
   if (arguments.readers > contending)
-    return refuse(fmt::format("--readers must be at most --contending {}, not {}", contending,
+    return refuse(fmt::format("--readers must be at most {} (--contending), not {}", contending,
                               arguments.readers));
   if (arguments.delay < 1 || arguments.delay > kMaxTicks)
     return refuse(
@@ -84,18 +84,18 @@ Result<void> within_bounds(const CheckLockArguments& arguments, std::uint32_t co
   if (arguments.handling > 0) return refuse("--handling is not for --kind lease");
   if (arguments.variant != "corrected") return refuse("--variant is not for --kind lease");
   if (arguments.restarts != arguments.crashes)
-    return refuse("--restarts must be as many as --crashes: a daemon of a lease lock starts again");
-  if (arguments.crashes > 1) return refuse("--crashes is at most 1 for --kind lease");
+    return refuse("--restarts must equal --crashes: a crashed daemon of a lease lock restarts");
+  if (arguments.crashes > 1) return refuse("--crashes must be at most 1 for --kind lease");
   for (const std::uint32_t count : {arguments.losses, arguments.duplicates, arguments.pauses})
     if (count > 4) return refuse("at most 4 faults of one kind can be checked");
   const std::uint32_t crashes = arguments.crashes > 0 ? arguments.sites : 0;
-  if (arguments.entries < 1 || arguments.entries > kMaxHappenings ||
-      arguments.entries * contending + arguments.changes + crashes > kMaxHappenings)
+  if (arguments.entries < 1 || arguments.entries > kMaxCommands ||
+      arguments.entries * contending + arguments.changes + crashes > kMaxCommands)
     return refuse(
-        fmt::format("--entries times --contending, with --changes, and --sites if one "
-                    "may crash, must be from 1 to {}",
-                    kMaxHappenings));
-  if (arguments.threads > 2) return refuse("--threads is 1 or 2");
+        fmt::format("--entries times --contending, plus --changes, plus --sites with "
+                    "--crashes, must be from 1 to {}",
+                    kMaxCommands));
+  if (arguments.threads > 2) return refuse("--threads must be 1 or 2, or 0 for one per core");
   return {};
 }
 
@@ -121,27 +121,30 @@ Result<LeaseWorld> parse_plan(const CheckLockArguments& arguments) {
 
 std::vector<std::string> assumptions(const LeaseWorld& world) {
   std::vector<std::string> list{
-      fmt::format("time goes in whole ticks, the same for all; a message takes up to {}, {}, and "
-                  "handling it takes none",
-                  world.delay_max,
-                  world.orderly ? "each link keeps the order, and mail comes before timers"
-                                : "in any order"),
-      fmt::format("a lease is {} ticks; who is let in stays for one tick or for a lease, its clock "
-                  "test allowing",
-                  world.lease),
-      "who wants the lock asks at any time, unless it waits or is inside",
-      fmt::format("counts of ballots beyond {} are not looked at, more after a crash or a change",
-                  world.ballots)};
+      fmt::format("time advances in whole ticks, the same for all sites; a message takes up to {}, "
+                  "{}, and its handling takes none",
+                  ticks_text(world.delay_max),
+                  world.orderly
+                      ? "each link preserves the order, and messages arrive before timers fire"
+                      : "in any order"),
+      fmt::format(
+          "a lease is {} ticks; a client holds the lock for one tick or for a lease, as long as "
+          "its clock test allows",
+          world.lease),
+      "a client requests the lock at any time, unless it waits for it or holds it",
+      fmt::format(
+          "ballot numbers above {} are not explored; the limit is higher after a crash or a change",
+          world.ballots)};
   if (world.crashes > 0)
     list.emplace_back(
-        "who crashes starts again after one tick or a lease, with its record; the client that was "
-        "inside goes on");
+        "a crashed site restarts after one tick or a lease, with its record; its client continues");
   if (world.budget.pauses > 0)
-    list.emplace_back("a pause takes any time, and the client that is inside goes on");
+    list.emplace_back("a pause has any length, and the client of the site continues");
   if (!world.changes.empty())
-    list.emplace_back("a change takes a member's vote away, or gives it back");
+    list.emplace_back("a change removes the vote of a member, or restores it");
   list.emplace_back(
-      "can-always-come-good asks for a way without further faults, not that every way is taken");
+      "can-always-come-good requires that a path without further faults exists, not that it is "
+      "taken");
   return list;
 }
 
@@ -149,17 +152,18 @@ std::vector<std::string> assumptions(const LeaseWorld& world) {
 
 int check_lease(const CheckLockArguments& arguments) {
   const Result<LeaseWorld> world = parse_plan(arguments);
-  if (!world) return refuse_check(world.error());
+  if (!world) return bad_usage(world.error());
   const Result<std::size_t> memory = memory_of(arguments.memory);
-  if (!memory) return refuse_check(memory.error());
+  if (!memory) return bad_usage(memory.error());
   return in_space(*world, [&](check::Space<LeaseModel>& space) {
     const Counterexample counterexample = find_counterexample(
         space, {.memory = *memory, .fingerprints = true, .threads = arguments.threads},
-        LeaseWords{commands_of(*world)});
-    return notify(
+        LeaseTexts{commands_of(*world)});
+    return print_result(
         counterexample, assumptions(*world),
-        "no two in conflict are inside together, tokens rise,\nnobody's lease is revived, all "
-        "see the same views, and from every state all who live can\nstill be served.",
+        "No two conflicting clients hold the lock together, tokens\nincrease, no expired lease "
+        "is revived, all sites see the same views, and from every\nstate all live sites can still "
+        "obtain the lock.",
         arguments.json);
   });
 }

@@ -1,4 +1,5 @@
-// What `tempo check` is asked for: the arguments as typed, understood or refused.
+// The options of `tempo-lab check election`, checked before the search, and the assumptions of the
+// model.
 #pragma once
 
 #include <cstddef>
@@ -7,24 +8,25 @@
 
 #include "base/result.h"
 #include "lab/check/model.h"
-#include "lab/cli/check/check.h"
+#include "lab/cli/check/commands.h"
 #include "lab/studies/election/election_model.h"
 
 namespace tempo::cli {
 
-struct CheckOrder {
+struct CheckPlan {
   check::Freedom freedom;
   check::ElectionModel model;
-  std::size_t memory = 0;
+  std::size_t memory = 0;  // bytes
   bool fingerprints = false;
 };
 
-Result<CheckOrder> parse_plan(const CheckElectionArguments& arguments);
+// The plan, or an error message.
+Result<CheckPlan> parse_plan(const CheckElectionArguments& arguments);
 
-// "512M", "4G".
+// Bytes of an amount such as 512M or 4G.
 Result<std::size_t> memory_of(const std::string& text);
 
-// Every approximation in what was asked for, in words.
-std::vector<std::string> assumptions(const CheckOrder& plan);
+// Every assumption and approximation of the model, as sentences.
+std::vector<std::string> assumptions(const CheckPlan& plan);
 
 }  // namespace tempo::cli

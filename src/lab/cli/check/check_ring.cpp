@@ -1,5 +1,3 @@
-#include "lab/cli/check/check_ring.h"
-
 #include <utility>
 #include <vector>
 
@@ -7,6 +5,8 @@
 
 #include "base/result.h"
 #include "lab/cli/check/check_counterexample.h"
+#include "lab/cli/check/commands.h"
+#include "lab/cli/output.h"
 #include "lab/studies/ring/ring_models.h"
 
 namespace tempo::cli {
@@ -14,9 +14,9 @@ namespace {
 
 constexpr std::uint32_t kMaxStations = 5;
 constexpr std::uint32_t kMaxOfOneFault = 4;
-constexpr std::uint32_t kMaxElections = 4;  // numbers looked at
+constexpr std::uint32_t kMaxElections = 4;  // largest election number that is explored
 
-struct RingWords {
+struct RingTexts {
   static std::string timer(const election::RingElection&, std::uint32_t /*timer*/) {
     return "link";
   }
@@ -32,45 +32,45 @@ struct RingWords {
 };
 
 template <class Model>
-Counterexample story_in(const Model& model, const check::Freedom& freedom,
-                        const typename Model::Machine::Command& wake,
-                        const CheckRingArguments& arguments) {
+Counterexample search_model(const Model& model, const check::Freedom& freedom,
+                            const typename Model::Machine::Command& wake,
+                            const CheckRingArguments& arguments) {
   const std::uint32_t wakers = arguments.wakers == 0 ? freedom.nodes : arguments.wakers;
   std::vector<std::pair<NodeId, typename Model::Machine::Command>> commands;
   commands.reserve(wakers);
   for (std::uint32_t i = 0; i < wakers; ++i) commands.emplace_back(NodeId{i}, wake);
   check::Space<Model> space(model, freedom, commands);
-  return find_counterexample(space, {.threads = arguments.threads}, RingWords{});
+  return find_counterexample(space, {.threads = arguments.threads}, RingTexts{});
 }
 
 std::vector<std::string> assumptions(const CheckRingArguments& arguments) {
   std::vector<std::string> list{
-      "time goes in whole ticks, the same for all; every delay is a whole number of them within "
-      "the bounds",
+      "time advances in whole ticks, the same for all nodes; every delay is a whole number of "
+      "ticks within its bounds",
       "timers fire in the tick in which they are due",
       arguments.wakers == 0
-          ? "each station may wake up at any time, or be woken by a message"
-          : fmt::format("the first {} may wake up at any time, the others by a message",
-                        arguments.wakers)};
+          ? "each station may wake up at any time, by itself or by a message"
+          : fmt::format(
+                "the first {} stations may wake up at any time, the others wake up by a message",
+                arguments.wakers)};
   if (arguments.losses + arguments.duplicates + arguments.crashes == 0)
     list.emplace_back("each link keeps the order of its messages");
   else
     list.emplace_back("datagrams arrive in any order");
   if (arguments.kind == "equitable")
-    list.push_back(
-        fmt::format("what comes after election number {} is taken to end well", kMaxElections));
+    list.push_back(fmt::format("elections after number {} are assumed to succeed", kMaxElections));
   else
     list.emplace_back("all stations are equally fast");
   list.emplace_back(
-      "can-always-come-good asks for a way without further faults, not that every "
-      "way is taken");
+      "can-always-come-good requires that a path without further faults exists, not that it is "
+      "taken");
   return list;
 }
 
-Result<void> parse_plan(const CheckRingArguments& arguments) {
+Result<void> check_options(const CheckRingArguments& arguments) {
   if (arguments.kind != "equitable" && arguments.kind != "anonymous")
     return std::unexpected(
-        fmt::format("--kind is equitable or anonymous, not '{}'", arguments.kind));
+        fmt::format("--kind must be equitable or anonymous, not '{}'", arguments.kind));
   if (arguments.stations < 2 || arguments.stations > kMaxStations)
     return std::unexpected(
         fmt::format("--stations must be from 2 to {}, not {}", kMaxStations, arguments.stations));
@@ -86,11 +86,12 @@ Result<void> parse_plan(const CheckRingArguments& arguments) {
       return std::unexpected(
           fmt::format("at most {} faults of one kind can be checked", kMaxOfOneFault));
   if (arguments.crashes >= arguments.stations)
-    return std::unexpected("--crashes must be below --stations: somebody has to be left");
+    return std::unexpected("--crashes must be below --stations: one station must remain");
   if (arguments.wakers > arguments.stations)
     return std::unexpected(
         fmt::format("--wakers must be at most --stations, not {}", arguments.wakers));
-  if (arguments.threads > 2) return std::unexpected("--threads is 1 or 2");
+  if (arguments.threads > 2)
+    return std::unexpected("--threads must be 1 or 2, or 0 for one per core");
   const bool equitable = arguments.kind == "equitable";
   const std::string& variant = arguments.variant;
   const bool known =
@@ -99,13 +100,13 @@ Result<void> parse_plan(const CheckRingArguments& arguments) {
                  : variant == "corrected" || variant == "printed-next-timer");
   if (!known)
     return std::unexpected(fmt::format(
-        "--variant of the {} ring is {}, not '{}'", arguments.kind,
+        "--variant of --kind {} must be {}, not '{}'", arguments.kind,
         equitable ? "equitable, ties-by-id or highest-id" : "corrected or printed-next-timer",
         variant));
   return {};
 }
 
-Counterexample story_of_ring(const CheckRingArguments& arguments) {
+Counterexample search_ring(const CheckRingArguments& arguments) {
   const check::RingWorld world{
       .stations = arguments.stations,
       .delay_max = static_cast<std::uint8_t>(arguments.delay),
@@ -120,27 +121,27 @@ Counterexample story_of_ring(const CheckRingArguments& arguments) {
     const check::EquitableModel model{
         .rules = {.link = link_rules(world), .range = arguments.range, .method = method},
         .elections = kMaxElections};
-    return story_in(model, freedom_of(world), election::ring::Command::wake, arguments);
+    return search_model(model, freedom_of(world), election::ring::Command::wake, arguments);
   }
   const check::AnonymousModel model{
       .rules = anonymous_rules(world, arguments.stages, arguments.variant == "printed-next-timer")};
-  return story_in(model, freedom_of(world), election::anonymous::Command::wake, arguments);
+  return search_model(model, freedom_of(world), election::anonymous::Command::wake, arguments);
 }
 
-std::string kept(const CheckRingArguments& arguments) {
+std::string success_text(const CheckRingArguments& arguments) {
   return arguments.kind == "equitable"
-             ? "No election has two leaders, and from every state the ring can still come to have "
-               "one\nleader that all who live follow."
-             : "Nobody who alone drew 1 gives up, and from every state the ring can still come to "
-               "an end.";
+             ? "No election has two leaders, and from every state the ring can still reach one\n"
+               "leader that all live stations follow."
+             : "No station that alone drew 1 gives up, and from every state the ring can still\n"
+               "finish.";
 }
 
 }  // namespace
 
 int check_ring(const CheckRingArguments& arguments) {
-  if (const Result<void> understood = parse_plan(arguments); !understood)
-    return refuse_check(understood.error());
-  return notify(story_of_ring(arguments), assumptions(arguments), kept(arguments), arguments.json);
+  if (const Result<void> valid = check_options(arguments); !valid) return bad_usage(valid.error());
+  return print_result(search_ring(arguments), assumptions(arguments), success_text(arguments),
+                      arguments.json);
 }
 
 }  // namespace tempo::cli

@@ -25,11 +25,6 @@ double bytes_per_state(const Finding& finding) {
 
 }  // namespace
 
-int refuse_check(const std::string& why) {
-  print_error("tempo check: {}\n", why);
-  return kBadUsage;
-}
-
 Json json_of(const Finding& finding) {
   Json json = Json::object();
   json.add("states", finding.states)
@@ -49,13 +44,17 @@ void print_counts(const Finding& finding) {
   report::Table table({"what", {"value", report::Align::right}});
   table.row({"states", report::grouped(finding.states)});
   table.row({"transitions", report::grouped(finding.transitions)});
-  table.row({"longest shortest way", fmt::format("{} steps", finding.depth)});
+  table.row({"depth", fmt::format("{} steps", finding.depth)});
   table.row({"seconds", fmt::format("{:.2f}", finding.seconds)});
   table.row({"states/s", report::grouped(static_cast<std::uint64_t>(states_per_second(finding)))});
   table.row({"bytes/state", fmt::format("{:.1f}", bytes_per_state(finding))});
   if (finding.omission > 0)
-    table.row({"a state was missed", fmt::format("probability < {:.1g}", finding.omission)});
+    table.row({"probability of a missed state", fmt::format("< {:.1g}", finding.omission)});
   print("{}", table.text({.unicode = stdout_shows_unicode()}));
+}
+
+std::string ticks_text(std::uint64_t ticks) {
+  return fmt::format("{} tick{}", ticks, ticks == 1 ? "" : "s");
 }
 
 int status_of(const Finding& finding) {

@@ -1,5 +1,4 @@
-// What all commands of `tempo check` do alike: search with a line of progress, and say how it
-// ended.
+// Shared by all commands of `tempo-lab check`: a search with a progress line, and its counts.
 #pragma once
 
 #include <algorithm>
@@ -15,16 +14,16 @@
 
 namespace tempo::cli {
 
-// Says why on standard error; the exit status.
-int refuse_check(const std::string& why);
-
-// How much was looked at and how fast, and whether that was all.
+// Number of states and transitions, speed, and whether the search is complete.
 Json json_of(const check::Finding& finding);
 void print_counts(const check::Finding& finding);
 int status_of(const check::Finding& finding);
 
-// Runs a search with a line of progress; Ctrl-C ends it and leaves what was found. Of the options
-// `progress` is ours, and no threads mean as many as there are cores, at most two.
+// "1 tick", "2 ticks".
+std::string ticks_text(std::uint64_t ticks);
+
+// Runs a search with a progress line; Ctrl-C ends it with an incomplete finding. Sets
+// options.progress; options.threads = 0 means one for each core, at most two.
 template <class Model>
 check::Finding searched(check::Space<Model>& space, check::SearchOptions options) {
   if (is_captured()) {

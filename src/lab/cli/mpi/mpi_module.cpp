@@ -6,11 +6,11 @@
 
 namespace {
 
-constexpr std::size_t kMaxBytes = std::size_t{1} << 28;  // of one message: MPI counts in ints
+constexpr std::size_t kMaxBytes = std::size_t{1} << 28;  // of one message; MPI counts in int
 
-enum Tag : int { part, word };
+enum Tag : int { part, progress };
 
-// Pieces of what is too long for one message.
+// Calls `carry` for pieces of at most kMaxBytes.
 template <class Byte, class Carry>
 void in_pieces(Byte* data, std::size_t size, Carry carry) {
   for (std::size_t done = 0; done < size;) {
@@ -53,16 +53,16 @@ int largest(int value) {
 }
 
 void notify(const void* data, std::size_t size) {
-  MPI_Send(data, static_cast<int>(size), MPI_BYTE, 0, Tag::word, MPI_COMM_WORLD);
+  MPI_Send(data, static_cast<int>(size), MPI_BYTE, 0, Tag::progress, MPI_COMM_WORLD);
 }
 
 bool receive(int* from, void* data, std::size_t size) {
   int there = 0;
   MPI_Status status;
-  MPI_Iprobe(MPI_ANY_SOURCE, Tag::word, MPI_COMM_WORLD, &there, &status);
+  MPI_Iprobe(MPI_ANY_SOURCE, Tag::progress, MPI_COMM_WORLD, &there, &status);
   if (there == 0) return false;
   *from = status.MPI_SOURCE;
-  MPI_Recv(data, static_cast<int>(size), MPI_BYTE, *from, Tag::word, MPI_COMM_WORLD,
+  MPI_Recv(data, static_cast<int>(size), MPI_BYTE, *from, Tag::progress, MPI_COMM_WORLD,
            MPI_STATUS_IGNORE);
   return true;
 }

@@ -23,7 +23,7 @@ Json violations_json(const std::vector<Violation>& violations) {
   Json list = Json::array();
   for (const Violation& violation : violations)
     list.push(Json::object()
-                  .add("promise", violation.property)
+                  .add("property", violation.property)
                   .add("at_s", printed_seconds(violation.at.time_since_epoch()))
                   .add("seen", violation.seen));
   return list;
@@ -51,8 +51,8 @@ double mean(const std::vector<double>& values) {
   return values.empty() ? 0 : sum / static_cast<double>(values.size());
 }
 
-// How often two timers of N run out within the delay, for one fresh joint draw (Gusella & Zatti
-// 1985, appendix).
+// Probability that two of N timers expire within the delay, for one fresh joint draw (Gusella &
+// Zatti 1985, appendix).
 double predicted_collisions(const ElectionPlan& plan) {
   const tempo::election::Timing& timing = plan.setup.rules.timing;
   const double width = printed_seconds(timing.election_max - timing.election_min);
@@ -78,23 +78,23 @@ std::string outcome_table(const SimElectionArguments& arguments, const ElectionP
     masters += fmt::format("{}node {}", masters.empty() ? "" : ", ", index(id) + 1);
   table.row({"scenario", arguments.scenario});
   table.row({"nodes / survivors", fmt::format("{} / {}", plan.setup.nodes, survivors(plan))});
-  table.row({"master at the end", masters.empty() ? "none" : masters});
+  table.row({"final master", masters.empty() ? "none" : masters});
   table.row({"time to master",
              outcome.reached ? fmt::format("{:.4g} s", printed_seconds(outcome.time_to_master))
                              : "never"});
   table.row({"election messages", fmt::format("{}", outcome.election_messages)});
-  table.row({"sent again", fmt::format("{}", outcome.repeats_sent)});
+  table.row({"repeats sent", fmt::format("{}", outcome.repeats_sent)});
   for (std::size_t i = 0; i < outcome.messages.size(); ++i)
     if (outcome.messages[i] > 0)
       table.row({fmt::format("  {}", name_of(static_cast<Kind>(i))),
                  fmt::format("{}", outcome.messages[i])});
-  table.row({"promises broken", fmt::format("{}", outcome.violation_count)});
+  table.row({"properties violated", fmt::format("{}", outcome.violation_count)});
   table.row({"trace hash", hash_text(outcome.trace_hash)});
   if (baselines.empty()) return table.text();
 
   report::Table costs({"algorithm",
                        {"messages", report::Align::right},
-                       {"as its paper says", report::Align::right},
+                       {"predicted", report::Align::right},
                        "one leader"});
   const std::uint64_t n = survivors(plan);
   costs.row({"TEMPO", fmt::format("{}", outcome.election_messages),
@@ -129,7 +129,7 @@ Json outcome_json(const SimElectionArguments& arguments, const ElectionPlan& pla
     json.add_null("time_to_master_s");
   json.add("collision", outcome.collided)
       .add("violations", violations_json(outcome.violations))
-      .add("seed", arguments.seed)
+      .add("seed", fmt::format("{}", arguments.seed))
       .add("trace_hash", hash_text(outcome.trace_hash));
   if (arguments.baselines) json.add("baselines", baselines_json(baselines));
   return json;
@@ -157,12 +157,12 @@ std::string tally_table(const SimElectionArguments& arguments, const ElectionPla
                                  static_cast<double>(sum.attempts[i].made))});
   }
   table.row({"time to master, median", fmt::format("{:.4g} s", quantile(sum.times, 0.5))});
-  table.row({"  99 % / longest", fmt::format("{:.4g} s / {:.4g} s", quantile(sum.times, 0.99),
-                                             sum.times.empty() ? 0.0 : sum.times.back())});
-  table.row({"election messages, mean / most",
+  table.row({"  99 % / max", fmt::format("{:.4g} s / {:.4g} s", quantile(sum.times, 0.99),
+                                         sum.times.empty() ? 0.0 : sum.times.back())});
+  table.row({"election messages, mean / max",
              fmt::format("{:.1f} / {}", static_cast<double>(sum.messages) / counted(sum),
                          sum.most_messages)});
-  table.row({"promises broken", fmt::format("{}", sum.violations)});
+  table.row({"properties violated", fmt::format("{}", sum.violations)});
   table.row({"events per second", fmt::format("{:.3g}", events_per_second(sum))});
   table.row({"trace hash", hash_text(sum.hash)});
   return table.text();
@@ -198,7 +198,7 @@ Json tally_json(const SimElectionArguments& arguments, const ElectionPlan& plan,
                      .add("collided", sum.attempts[i].collided));
     json.add("collision_predicted", predicted_collisions(plan)).add("attempts", rates);
   }
-  json.add("seed", arguments.seed);
+  json.add("seed", fmt::format("{}", arguments.seed));
   if (!is_captured())
     json.add("threads", std::uint64_t{sum.threads})
         .add("events_per_second", events_per_second(sum));

@@ -1,5 +1,5 @@
-// What `tempo sim election` answers: of one run or of many, as a table for people or as JSON for
-// programs. Nothing is printed here.
+// Results of `tempo-lab sim election`, of one run or of many, as a table or as JSON. Nothing is
+// printed here.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace tempo::cli {
 
-// Of one run. The baselines are empty unless they were asked for.
+// Of one run. `baselines` is empty without --baselines.
 std::string outcome_table(const SimElectionArguments& arguments, const ElectionPlan& plan,
                           const sim::election::Outcome& outcome,
                           const std::vector<sim::election::BaselineCost>& baselines);

@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "base/span_text.h"
+#include "lab/cli/output.h"
 #include "lab/cli/parallel_runs.h"
 
 namespace tempo::cli {
@@ -37,13 +38,13 @@ Result<ElectionPlan> parse_plan(const SimElectionArguments& arguments) {
                                           {"--duplicate", arguments.duplicate},
                                           {"--reorder", arguments.reorder}})
     if (!(probability >= 0 && probability < 1))
-      return std::unexpected(
-          fmt::format("{} is a probability: at least 0 and below 1, not {}", name, probability));
+      return std::unexpected(fmt::format(
+          "{} is a probability and must be from 0 to below 1, not {}", name, probability));
   if (!arguments.election_timer.empty()) {
     const std::size_t dots = arguments.election_timer.find("..");
     if (dots == std::string::npos)
       return std::unexpected(
-          fmt::format("--election-timer should have the form a..b, for example 2.5s..5s, not '{}'",
+          fmt::format("--election-timer must be a range a..b, for example 2.5s..5s, not '{}'",
                       arguments.election_timer));
     TRY(low, parse_span(std::string_view(arguments.election_timer).substr(0, dots)));
     TRY(high, parse_span(std::string_view(arguments.election_timer).substr(dots + 2)));
@@ -52,16 +53,15 @@ Result<ElectionPlan> parse_plan(const SimElectionArguments& arguments) {
   }
   if (!arguments.until.empty()) {
     TRY(until, parse_span(arguments.until));
-    if (until == Nanos{0}) return std::unexpected(std::string("--until must be longer than 0"));
+    if (until == Nanos{0}) return std::unexpected(std::string("--until must be above 0"));
     plan.until = until;
   }
   if (arguments.runs > 1 && (arguments.trace || !arguments.diagram.empty()))
     return std::unexpected(std::string(
         "--trace and --diagram show one run; leave out --runs, and choose the run by --seed"));
-  if (arguments.trace && arguments.json)
-    return std::unexpected(
-        std::string("--trace is for people and --json for programs; choose one"));
-  // The printed reading knows no repeats, and one that refuses duplicates would refuse them all.
+  if (const auto conflict = json_conflict(arguments.json, arguments.trace, arguments.diagram))
+    return std::unexpected(*conflict);
+  // The printed algorithm has no repeats, and a node that refuses duplicates would refuse them all.
   const std::uint32_t default_repeats =
       variant.refuse_duplicate ? 0 : tempo::election::Rules{}.repeats;
   plan.setup = {
@@ -76,7 +76,7 @@ Result<ElectionPlan> parse_plan(const SimElectionArguments& arguments) {
                .lateness = sim::Delay::uniform(0s, 4 * std::min(delay.mean(), Nanos{1h}))},
       .seed = arguments.seed};
   if (arguments.baselines && arguments.nodes >= fewest_nodes(scenario) && survivors(plan) < 2)
-    return std::unexpected(std::string("--baselines needs at least two nodes that survive"));
+    return std::unexpected(std::string("--baselines needs at least two surviving nodes"));
   return plan;
 }
 
@@ -96,7 +96,7 @@ std::uint32_t survivors(const ElectionPlan& plan) {
 
 std::string replay_line(const SimElectionArguments& arguments, std::uint64_t seed) {
   std::string line =
-      fmt::format("tempo sim election --nodes {} --scenario {} --profile {} --delay {}",
+      fmt::format("tempo-lab sim election --nodes {} --scenario {} --profile {} --delay {}",
                   arguments.nodes, arguments.scenario, arguments.profile, arguments.delay);
   if (!arguments.election_timer.empty()) line += " --election-timer " + arguments.election_timer;
   if (arguments.repeats) line += fmt::format(" --repeats {}", *arguments.repeats);

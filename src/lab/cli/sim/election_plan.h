@@ -1,11 +1,11 @@
-// What the arguments of `tempo sim election` ask for, checked as a whole before anything runs.
+// The options of `tempo-lab sim election`, checked before anything runs.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
 #include "base/result.h"
-#include "lab/cli/sim/sim_election.h"
+#include "lab/cli/sim/commands.h"
 #include "lab/studies/election/scenario.h"
 
 namespace tempo::cli {
@@ -13,16 +13,16 @@ namespace tempo::cli {
 struct ElectionPlan {
   sim::election::Scenario scenario{};
   sim::election::Setup setup;
-  Nanos until{0};  // 0: as long as it may take
+  Nanos until{0};  // simulated time; 0: the limit of the scenario
 };
 
-// The order, or a sentence that says what cannot be.
+// The plan, or an error message.
 Result<ElectionPlan> parse_plan(const SimElectionArguments& arguments);
 
-// How many nodes are left to elect when the scenario has done its worst.
+// Number of nodes that remain for the election after the faults of the scenario.
 std::uint32_t survivors(const ElectionPlan& plan);
 
-// The line that repeats one run exactly.
+// The command that repeats one run exactly.
 std::string replay_line(const SimElectionArguments& arguments, std::uint64_t seed);
 
 }  // namespace tempo::cli

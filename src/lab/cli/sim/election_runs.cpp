@@ -14,7 +14,7 @@ using sim::election::Setup;
 
 constexpr std::size_t kMaxRepetitions = 16;
 
-// What is kept of each run.
+// The part of an Outcome that the sum needs.
 struct RunResult {
   bool done = false;
   bool reached = false;

@@ -1,6 +1,7 @@
 #include "lab/cli/sim/ring_counts.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include <fmt/core.h>
@@ -9,12 +10,13 @@
 #include "base/number_text.h"
 #include "base/table.h"
 #include "cli/common/terminal.h"
+#include "lab/cli/output.h"
 #include "lab/report/bars.h"
 
 namespace tempo::cli {
 namespace {
 
-constexpr std::uint32_t kMaxStations = 1'024;  // in a file that is read
+constexpr std::uint32_t kMaxStations = 1'024;  // accepted from a file
 
 struct Moments {
   double mean = 0;
@@ -39,6 +41,8 @@ double mean_of(std::uint64_t sum, const RingCounts& counts) {
   return static_cast<double>(sum) / static_cast<double>(std::max<std::uint64_t>(counts.runs, 1));
 }
 
+std::string hash_text(std::uint64_t hash) { return fmt::format("{:016x}", hash); }
+
 void add(Histogram& to, const Histogram& from) {
   for (const auto& [value, count] : from) to[value] += count;
 }
@@ -56,27 +60,27 @@ Json mean_json(std::uint64_t sum, const RingCounts& counts) {
   return Json::object().add("mean", mean_of(sum, counts));
 }
 
-bool equitable(const RingAsked& asked) { return asked.kind == "equitable"; }
+bool equitable(const RingPlan& plan) { return plan.kind == "equitable"; }
 
-Json asked_json(const RingAsked& asked) {
+Json plan_json(const RingPlan& plan) {
   return Json::object()
-      .add("kind", asked.kind)
-      .add("stations", std::uint64_t{asked.stations})
-      .add("range", std::uint64_t{asked.range})
-      .add("stages", std::uint64_t{asked.stages})
-      .add("gamma", asked.gamma)
-      .add("loss", asked.loss)
-      .add("duplicate", asked.duplicate)
-      .add("crash", std::uint64_t{asked.crash})
-      .add("faulty", std::uint64_t{asked.faulty})
-      .add("candidates", std::uint64_t{asked.candidates})
-      .add("variant", asked.variant)
-      .add("fast", asked.fast)
-      .add("seed", asked.seed)
-      .add("runs", asked.runs);
+      .add("kind", plan.kind)
+      .add("stations", std::uint64_t{plan.stations})
+      .add("range", std::uint64_t{plan.range})
+      .add("stages", std::uint64_t{plan.stages})
+      .add("gamma", plan.gamma)
+      .add("loss", plan.loss)
+      .add("duplicate", plan.duplicate)
+      .add("crash", std::uint64_t{plan.crash})
+      .add("faulty", std::uint64_t{plan.faulty})
+      .add("candidates", std::uint64_t{plan.candidates})
+      .add("variant", plan.variant)
+      .add("fast", plan.fast)
+      .add("seed", fmt::format("{}", plan.seed))
+      .add("runs", plan.runs);
 }
 
-// Everything that adds up, exactly.
+// Everything that the sum of several shards needs, exactly.
 Json counts_json(const RingCounts& counts) {
   Histogram wins;
   for (std::uint32_t i = 0; i < counts.wins.size(); ++i) wins[i] = counts.wins[i];
@@ -94,7 +98,7 @@ Json counts_json(const RingCounts& counts) {
       .add("reelections", counts.reelections)
       .add("faulty_again", counts.faulty_again)
       .add("violations", counts.violations)
-      .add("hash", counts.hash)
+      .add("hash", hash_text(counts.hash))
       .add("wins", histogram_json(wins));
 }
 
@@ -103,7 +107,7 @@ Result<Histogram> parse_histogram(const Json& json) {
   for (const std::string& key : json.keys()) {
     const auto value = parse_number<std::uint32_t>(key);
     const auto count = json.count_at(key);
-    if (!value || !count) return std::unexpected("a count that is none");
+    if (!value || !count) return std::unexpected("a histogram contains an invalid count");
     histogram[*value] = *count;
   }
   return histogram;
@@ -131,45 +135,44 @@ RingCounts& RingCounts::operator+=(const RingCounts& other) {
   return *this;
 }
 
-Json ring_json(const RingAsked& asked, const RingCounts& counts, const std::string& shard) {
+Json ring_json(const RingPlan& plan, const RingCounts& counts, const std::string& shard) {
   Json json = Json::object();
-  json.add("kind", asked.kind)
-      .add("stations", std::uint64_t{asked.stations})
+  json.add("kind", plan.kind)
+      .add("stations", std::uint64_t{plan.stations})
       .add("runs", counts.runs)
       .add("leaders", histogram_json(counts.leaders))
-      .add(equitable(asked) ? "rounds" : "phases", moments_json(counts.rounds));
-  if (equitable(asked)) json.add("productive_rounds", moments_json(counts.productive));
-  if (equitable(asked) || !asked.fast) {
-    json.add(equitable(asked) ? "hops" : "messages", mean_json(counts.hops, counts))
+      .add(equitable(plan) ? "rounds" : "phases", moments_json(counts.rounds));
+  if (equitable(plan)) json.add("productive_rounds", moments_json(counts.productive));
+  if (equitable(plan) || !plan.fast) {
+    json.add(equitable(plan) ? "hops" : "messages", mean_json(counts.hops, counts))
         .add("bits", mean_json(counts.bits, counts));
   }
-  if (equitable(asked)) json.add("announcement_hops", mean_json(counts.announcement_hops, counts));
-  if (equitable(asked) && !asked.fast) json.add("buffer_max", counts.buffer_max);
-  if (!equitable(asked))
-    json.add("first_phase_leaders", histogram_json(counts.first_phase_leaders));
+  if (equitable(plan)) json.add("announcement_hops", mean_json(counts.announcement_hops, counts));
+  if (equitable(plan) && !plan.fast) json.add("buffer_max", counts.buffer_max);
+  if (!equitable(plan)) json.add("first_phase_leaders", histogram_json(counts.first_phase_leaders));
   if (!counts.wins.empty()) {
     Json wins = Json::array();
     for (const std::uint64_t count : counts.wins) wins.push(count);
     json.add("wins", wins);
   }
-  if (asked.faulty > 0)
+  if (plan.faulty > 0)
     json.add("reelections", counts.reelections).add("faulty_again", counts.faulty_again);
   json.add("violations", counts.violations)
-      .add("hash", fmt::format("{:016x}", counts.hash))
-      .add("asked", asked_json(asked))
+      .add("hash", hash_text(counts.hash))
+      .add("asked", plan_json(plan))
       .add("counts", counts_json(counts));
   if (!shard.empty()) json.add("shard", shard);
   return json;
 }
 
-std::string ring_table(const RingAsked& asked, const RingCounts& counts) {
+std::string ring_table(const RingPlan& plan, const RingCounts& counts) {
   std::vector<report::Bar> rows;
   for (const auto& [value, count] : counts.rounds) {
     const double share = mean_of(count, counts);
     rows.push_back({fmt::format("{}", value), fmt::format("{:.6g}", share), share});
   }
   const bool unicode = stdout_shows_unicode();
-  std::string text = fmt::format("{}\n\n{}\n", equitable(asked) ? "rounds" : "phases",
+  std::string text = fmt::format("{}\n\n{}\n", equitable(plan) ? "rounds" : "phases",
                                  report::bars(rows, stdout_width(), unicode));
   report::Table table({"what", {"value", report::Align::right}});
   const auto share = [&](std::uint64_t count) {
@@ -179,61 +182,62 @@ std::string ring_table(const RingAsked& asked, const RingCounts& counts) {
   for (const auto& [leaders, count] : counts.leaders)
     table.row({fmt::format("{} leader{}", leaders, leaders == 1 ? "" : "s"), share(count)});
   const Moments rounds = moments_of(counts.rounds);
-  table.row({equitable(asked) ? "rounds, mean / variance" : "phases, mean / variance",
+  table.row({equitable(plan) ? "rounds, mean / variance" : "phases, mean / variance",
              fmt::format("{:.5f} / {:.5f}", rounds.mean, rounds.variance)});
-  if (equitable(asked)) {
+  if (equitable(plan)) {
     const Moments productive = moments_of(counts.productive);
     table.row({"productive rounds", fmt::format("{:.5f}", productive.mean)});
     table.row({"announcement hops, mean",
                fmt::format("{:.5g}", mean_of(counts.announcement_hops, counts))});
   }
-  if (equitable(asked) || !asked.fast) {
-    table.row({equitable(asked) ? "hops, mean" : "messages, mean",
+  if (equitable(plan) || !plan.fast) {
+    table.row({equitable(plan) ? "hops, mean" : "messages, mean",
                fmt::format("{:.6g}", mean_of(counts.hops, counts))});
     table.row({"bits, mean", fmt::format("{:.6g}", mean_of(counts.bits, counts))});
   }
-  if (equitable(asked) && !asked.fast)
-    table.row({"fullest buffer", fmt::format("{}", counts.buffer_max)});
-  if (asked.crash > 0 || asked.faulty > 0)
+  if (equitable(plan) && !plan.fast)
+    table.row({"largest buffer", fmt::format("{}", counts.buffer_max)});
+  if (plan.crash > 0 || plan.faulty > 0)
     table.row({"elections, mean", fmt::format("{:.4g}", mean_of(counts.elections, counts))});
-  if (asked.faulty > 0) {
-    table.row({"after a faulty leader", report::grouped(counts.reelections)});
+  if (plan.faulty > 0) {
+    table.row({"elections after a faulty leader", report::grouped(counts.reelections)});
     table.row({"  faulty again", fmt::format("{} ({:.2f} %)", report::grouped(counts.faulty_again),
                                              counts.reelections == 0
                                                  ? 0.0
                                                  : 100 * static_cast<double>(counts.faulty_again) /
                                                        static_cast<double>(counts.reelections))});
   }
-  table.row({"promises broken", report::grouped(counts.violations)});
+  table.row({"properties violated", report::grouped(counts.violations)});
   return text + table.text({.unicode = unicode});
 }
 
 Result<RingPart> parse_ring_part(std::string_view text) {
-  TRY(json, Json::parse(text));
-  const auto asked = json.at("asked");
+  TRY(json, answer_in(text));
+  const auto plan = json.at("asked");
   const auto counts = json.at("counts");
-  if (!asked || !counts) return std::unexpected("this is not what `tempo sim ring --json` writes");
+  if (!plan || !counts)
+    return std::unexpected("it is not the output of 'tempo-lab sim ring --json'");
   RingPart part;
   const auto small = [&](const char* name, std::uint32_t& value) {
-    value = static_cast<std::uint32_t>(asked->count_at(name).value_or(0));
+    value = static_cast<std::uint32_t>(plan->count_at(name).value_or(0));
   };
   const auto large = [&](const char* name, std::uint64_t& value) {
     value = counts->count_at(name).value_or(0);
   };
-  part.asked.kind = asked->text_at("kind").value_or("");
-  part.asked.variant = asked->text_at("variant").value_or("");
-  small("stations", part.asked.stations);
-  small("range", part.asked.range);
-  small("stages", part.asked.stages);
-  small("crash", part.asked.crash);
-  small("faulty", part.asked.faulty);
-  small("candidates", part.asked.candidates);
-  part.asked.gamma = asked->number_at("gamma").value_or(0);
-  part.asked.loss = asked->number_at("loss").value_or(0);
-  part.asked.duplicate = asked->number_at("duplicate").value_or(0);
-  part.asked.fast = asked->flag_at("fast").value_or(false);
-  part.asked.seed = asked->count_at("seed").value_or(0);
-  part.asked.runs = asked->count_at("runs").value_or(0);
+  part.plan.kind = plan->text_at("kind").value_or("");
+  part.plan.variant = plan->text_at("variant").value_or("");
+  small("stations", part.plan.stations);
+  small("range", part.plan.range);
+  small("stages", part.plan.stages);
+  small("crash", part.plan.crash);
+  small("faulty", part.plan.faulty);
+  small("candidates", part.plan.candidates);
+  part.plan.gamma = plan->number_at("gamma").value_or(0);
+  part.plan.loss = plan->number_at("loss").value_or(0);
+  part.plan.duplicate = plan->number_at("duplicate").value_or(0);
+  part.plan.fast = plan->flag_at("fast").value_or(false);
+  part.plan.seed = parse_number<std::uint64_t>(plan->text_at("seed").value_or("")).value_or(0);
+  part.plan.runs = plan->count_at("runs").value_or(0);
   part.shard = json.text_at("shard").value_or("");
   large("runs", part.counts.runs);
   large("hops", part.counts.hops);
@@ -244,7 +248,8 @@ Result<RingPart> parse_ring_part(std::string_view text) {
   large("reelections", part.counts.reelections);
   large("faulty_again", part.counts.faulty_again);
   large("violations", part.counts.violations);
-  large("hash", part.counts.hash);
+  const std::string hash = counts->text_at("hash").value_or("");
+  std::from_chars(hash.data(), hash.data() + hash.size(), part.counts.hash, 16);
   const auto histogram = [&](const char* name, Histogram& into) -> Result<void> {
     const auto found = counts->at(name);
     if (!found || !found->is_object()) return std::unexpected("a histogram is missing");
@@ -261,10 +266,10 @@ Result<RingPart> parse_ring_part(std::string_view text) {
   Histogram wins;
   if (const Result<void> read = histogram("wins", wins); !read)
     return std::unexpected(read.error());
-  if (part.asked.stations > kMaxStations ||
-      (!wins.empty() && wins.rbegin()->first >= part.asked.stations))
-    return std::unexpected("more stations win than there are");
-  part.counts.wins.resize(wins.empty() ? 0 : part.asked.stations);
+  if (part.plan.stations > kMaxStations ||
+      (!wins.empty() && wins.rbegin()->first >= part.plan.stations))
+    return std::unexpected("it counts wins of stations that do not exist");
+  part.counts.wins.resize(wins.empty() ? 0 : part.plan.stations);
   for (const auto& [station, count] : wins) part.counts.wins[station] = count;
   return part;
 }

@@ -1,5 +1,5 @@
-// What came of many ring elections, as counts: they add up, whoever drew them, and are written so
-// that parts made by several machines can be put together again.
+// Results of many ring elections as counts. Counts of several machines can be added, and the JSON
+// contains everything that the addition needs.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace tempo::cli {
 
 using Histogram = std::map<std::uint32_t, std::uint64_t>;  // value -> number of runs
 
-// What the runs of one command have in common; parts with different ones are not added.
-struct RingAsked {
+// The options of one `tempo-lab sim ring`; shards with different options are not added.
+struct RingPlan {
   std::string kind = "equitable";
   std::uint32_t stations = 8;
   std::uint32_t range = 16;   // equitable
@@ -28,43 +28,43 @@ struct RingAsked {
   std::uint32_t faulty = 0;
   std::uint32_t candidates = 0;
   std::string variant{};
-  bool fast = false;  // drawn by the Monte Carlo, without machines
+  bool fast = false;  // drawn by the Monte Carlo instead of simulated
   std::uint64_t seed = 1;
   std::uint64_t runs = 1;  // of all shards together
 
-  bool operator==(const RingAsked&) const = default;
+  bool operator==(const RingPlan&) const = default;
 };
 
 struct RingCounts {
   std::uint64_t runs = 0;
   Histogram leaders{};
-  Histogram rounds;  // or phases
+  Histogram rounds;  // anonymous: phases
   Histogram productive;
   Histogram first_phase_leaders;
-  std::uint64_t hops = 0;  // or messages
+  std::uint64_t hops = 0;  // anonymous: messages
   std::uint64_t announcement_hops = 0;
   std::uint64_t bits = 0;
   std::uint64_t buffer_max = 0;
-  std::uint64_t elections = 0;  // numbers used, where stations crash or are faulty
+  std::uint64_t elections = 0;  // election numbers used; more than runs only with crashes or faults
   std::uint64_t reelections = 0;
   std::uint64_t faulty_again = 0;
   std::uint64_t violations = 0;
-  std::uint64_t hash = 0;  // of all runs, in any order
-  std::vector<std::uint64_t> wins;
+  std::uint64_t hash = 0;           // sum over all runs, independent of their order
+  std::vector<std::uint64_t> wins;  // by station
 
   RingCounts& operator+=(const RingCounts& other);
 };
 
-// The whole answer; `shard` is "" or "2/4".
-Json ring_json(const RingAsked& asked, const RingCounts& counts, const std::string& shard);
-std::string ring_table(const RingAsked& asked, const RingCounts& counts);
+// The whole answer; `shard` is empty or like "2/4".
+Json ring_json(const RingPlan& plan, const RingCounts& counts, const std::string& shard);
+std::string ring_table(const RingPlan& plan, const RingCounts& counts);
 
 struct RingPart {
-  RingAsked asked;
+  RingPlan plan;
   RingCounts counts;
   std::string shard;
 };
-// Reads what ring_json wrote.
+// Reads the output of `tempo-lab sim ring --json`.
 Result<RingPart> parse_ring_part(std::string_view text);
 
 }  // namespace tempo::cli

@@ -24,7 +24,7 @@ Method method_of(const std::string& variant) {
   return variant == "highest-id" ? Method::highest_id : Method::equitable;
 }
 
-void note_broken(RingRuns& sum, const std::string& broken, std::uint64_t seed) {
+void add_violation(RingRuns& sum, const std::string& broken, std::uint64_t seed) {
   if (broken.empty()) return;
   ++sum.counts.violations;
   if (sum.broken.empty() || seed < sum.broken_seed) {
@@ -33,9 +33,9 @@ void note_broken(RingRuns& sum, const std::string& broken, std::uint64_t seed) {
   }
 }
 
-void run_equitable(const RingAsked& asked, std::uint64_t number, RingRuns& sum) {
-  sim::ring::EquitableSetup setup = equitable_setup(asked);
-  setup.seed = asked.seed + number;
+void run_equitable(const RingPlan& plan, std::uint64_t number, RingRuns& sum) {
+  sim::ring::EquitableSetup setup = equitable_setup(plan);
+  setup.seed = plan.seed + number;
   const sim::ring::EquitableOutcome outcome = sim::ring::run(setup);
   RingCounts& counts = sum.counts;
   ++counts.runs;
@@ -50,15 +50,14 @@ void run_equitable(const RingAsked& asked, std::uint64_t number, RingRuns& sum) 
   counts.reelections += outcome.faulty_first ? 1 : 0;
   counts.faulty_again += outcome.faulty_again ? 1 : 0;
   counts.hash += outcome.hash;
-  counts.wins.resize(asked.stations);
+  counts.wins.resize(plan.stations);
   if (outcome.leader != kNobody) ++counts.wins[index(outcome.leader)];
-  note_broken(sum, outcome.broken, setup.seed);
+  add_violation(sum, outcome.broken, setup.seed);
 }
 
-void run_anonymous(const RingAsked& asked, bool first_is_fast, std::uint64_t number,
-                   RingRuns& sum) {
-  sim::ring::AnonymousSetup setup = anonymous_setup(asked, first_is_fast);
-  setup.seed = asked.seed + number;
+void run_anonymous(const RingPlan& plan, bool first_is_fast, std::uint64_t number, RingRuns& sum) {
+  sim::ring::AnonymousSetup setup = anonymous_setup(plan, first_is_fast);
+  setup.seed = plan.seed + number;
   const sim::ring::AnonymousOutcome outcome = sim::ring::run(setup);
   RingCounts& counts = sum.counts;
   ++counts.runs;
@@ -68,9 +67,9 @@ void run_anonymous(const RingAsked& asked, bool first_is_fast, std::uint64_t num
   counts.hops += outcome.messages;
   counts.bits += outcome.bits;
   counts.hash += outcome.hash;
-  counts.wins.resize(asked.stations);
+  counts.wins.resize(plan.stations);
   for (const NodeId leader : outcome.elected) ++counts.wins[index(leader)];
-  note_broken(sum, outcome.broken, setup.seed);
+  add_violation(sum, outcome.broken, setup.seed);
 }
 
 void add(const std::vector<std::uint64_t>& from, Histogram& to) {
@@ -78,36 +77,36 @@ void add(const std::vector<std::uint64_t>& from, Histogram& to) {
     if (from[i] > 0) to[static_cast<std::uint32_t>(i)] += from[i];
 }
 
-// One block of the Monte Carlo, or what is left of the last one.
-void draw_block(const RingAsked& asked, std::uint64_t block, RingRuns& sum) {
+// One block of the Monte Carlo; the last one may be shorter.
+void draw_block(const RingPlan& plan, std::uint64_t block, RingRuns& sum) {
   RingCounts& counts = sum.counts;
   const auto number = static_cast<std::uint32_t>(block);
   const auto elections = static_cast<std::uint32_t>(
-      std::min<std::uint64_t>(monte_carlo::kBlock, asked.runs - block * monte_carlo::kBlock));
+      std::min<std::uint64_t>(monte_carlo::kBlock, plan.runs - block * monte_carlo::kBlock));
   counts.runs += elections;
-  if (asked.kind == "anonymous") {
+  if (plan.kind == "anonymous") {
     const monte_carlo::AnonymousCounts drawn = monte_carlo::run_block(
         monte_carlo::Anonymous{
-            .stations = asked.stations, .stages = asked.stages, .candidates = asked.candidates},
-        asked.seed, number, elections);
+            .stations = plan.stations, .stages = plan.stages, .candidates = plan.candidates},
+        plan.seed, number, elections);
     add(drawn.phases, counts.rounds);
     add(drawn.leaders, counts.leaders);
     add(drawn.first_leaders, counts.first_phase_leaders);
     return;
   }
   const monte_carlo::EquitableCounts drawn = monte_carlo::run_block(
-      monte_carlo::Equitable{.stations = asked.stations, .range = asked.range, .winners = true},
-      asked.seed, number, elections);
+      monte_carlo::Equitable{.stations = plan.stations, .range = plan.range, .winners = true},
+      plan.seed, number, elections);
   add(drawn.rounds, counts.rounds);
   add(drawn.productive, counts.productive);
   counts.leaders[1] += elections;
-  counts.wins.resize(asked.stations);
+  counts.wins.resize(plan.stations);
   for (std::size_t i = 0; i < drawn.wins.size(); ++i) counts.wins[i] += drawn.wins[i];
-  const std::uint64_t n = asked.stations;
+  const std::uint64_t n = plan.stations;
   for (std::size_t rounds = 0; rounds < drawn.rounds.size(); ++rounds)
     counts.hops += n * (rounds + 1) * drawn.rounds[rounds];
   counts.announcement_hops += n * elections;
-  counts.bits = counts.hops * (width(n) + width(asked.range));
+  counts.bits = counts.hops * (width(n) + width(plan.range));
 }
 
 void add(RingRuns& sum, const RingRuns& more) {
@@ -117,7 +116,7 @@ void add(RingRuns& sum, const RingRuns& more) {
   sum.broken_seed = more.broken_seed;
 }
 
-// Work numbered from 0, shared out among shards and then threads.
+// Work numbered from 0, distributed among shards and then threads.
 RingRuns in_parallel(std::uint64_t pieces, const Shard& shard, std::uint32_t threads,
                      const char* unit, const std::function<void(std::uint64_t, RingRuns&)>& work) {
   const std::uint64_t mine = pieces / shard.of + (shard.number <= pieces % shard.of ? 1 : 0);
@@ -135,45 +134,45 @@ RingRuns in_parallel(std::uint64_t pieces, const Shard& shard, std::uint32_t thr
 
 }  // namespace
 
-sim::ring::EquitableSetup equitable_setup(const RingAsked& asked) {
-  return {.stations = asked.stations,
-          .range = asked.range,
-          .method = method_of(asked.variant),
-          .loss = asked.loss,
-          .duplicate = asked.duplicate,
-          .crashes = asked.crash,
-          .faulty = asked.faulty,
-          .seed = asked.seed};
+sim::ring::EquitableSetup equitable_setup(const RingPlan& plan) {
+  return {.stations = plan.stations,
+          .range = plan.range,
+          .method = method_of(plan.variant),
+          .loss = plan.loss,
+          .duplicate = plan.duplicate,
+          .crashes = plan.crash,
+          .faulty = plan.faulty,
+          .seed = plan.seed};
 }
 
-sim::ring::AnonymousSetup anonymous_setup(const RingAsked& asked, bool first_is_fast) {
-  const bool printed = asked.variant == "printed-next-timer";
-  return {.stations = asked.stations,
-          .stages = asked.stages,
-          .gamma = asked.gamma,
-          .loss = asked.loss,
-          .duplicate = asked.duplicate,
-          .crashes = asked.crash,
+sim::ring::AnonymousSetup anonymous_setup(const RingPlan& plan, bool first_is_fast) {
+  const bool printed = plan.variant == "printed-next-timer";
+  return {.stations = plan.stations,
+          .stages = plan.stages,
+          .gamma = plan.gamma,
+          .loss = plan.loss,
+          .duplicate = plan.duplicate,
+          .crashes = plan.crash,
           .printed_next_timer = printed,
-          .candidates = asked.candidates,
+          .candidates = plan.candidates,
           .first_is_fast = first_is_fast,
-          // Candidates that are to go in step must not be put out of it by the network.
-          .steady_delay = asked.candidates > 0 && asked.gamma == 1,
+          // Variable delays would desynchronize candidates that must stay in step.
+          .steady_delay = plan.candidates > 0 && plan.gamma == 1,
           .most_phases = printed ? 1'000U : 10'000U,
-          .seed = asked.seed};
+          .seed = plan.seed};
 }
 
-RingRuns run_rings(const RingAsked& asked, bool first_is_fast, const Shard& shard,
+RingRuns run_rings(const RingPlan& plan, bool first_is_fast, const Shard& shard,
                    std::uint32_t threads) {
-  if (asked.fast)
-    return in_parallel((asked.runs + monte_carlo::kBlock - 1) / monte_carlo::kBlock, shard, threads,
+  if (plan.fast)
+    return in_parallel((plan.runs + monte_carlo::kBlock - 1) / monte_carlo::kBlock, shard, threads,
                        "blocks",
-                       [&](std::uint64_t block, RingRuns& sum) { draw_block(asked, block, sum); });
-  return in_parallel(asked.runs, shard, threads, "runs", [&](std::uint64_t number, RingRuns& sum) {
-    if (asked.kind == "anonymous")
-      run_anonymous(asked, first_is_fast, number, sum);
+                       [&](std::uint64_t block, RingRuns& sum) { draw_block(plan, block, sum); });
+  return in_parallel(plan.runs, shard, threads, "runs", [&](std::uint64_t number, RingRuns& sum) {
+    if (plan.kind == "anonymous")
+      run_anonymous(plan, first_is_fast, number, sum);
     else
-      run_equitable(asked, number, sum);
+      run_equitable(plan, number, sum);
   });
 }
 

@@ -1,7 +1,8 @@
-// Many ring elections on several threads, and their counts in sum.
+// Many ring elections on several threads, and the sum of their counts.
 //
-// Run k has seed + k, block k of the Monte Carlo is block k: the sum depends neither on the threads
-// nor on how the runs are shared out among shards. Ctrl-C ends it early; what was done is counted.
+// Run k uses seed + k, and block k of the Monte Carlo is the same everywhere: the sum depends
+// neither on the threads nor on the distribution among shards. Ctrl-C ends it early; the finished
+// runs are counted.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +15,18 @@
 
 namespace tempo::cli {
 
-// What is asked for, as the simulator wants it.
-sim::ring::EquitableSetup equitable_setup(const RingAsked& asked);
-sim::ring::AnonymousSetup anonymous_setup(const RingAsked& asked, bool first_is_fast);
+// The options as a setup of the simulator.
+sim::ring::EquitableSetup equitable_setup(const RingPlan& plan);
+sim::ring::AnonymousSetup anonymous_setup(const RingPlan& plan, bool first_is_fast);
 
 struct RingRuns {
   RingCounts counts;
-  std::uint64_t broken_seed = 0;  // the lowest that broke a promise, if one did
-  std::string broken;             // which promise
+  std::uint64_t broken_seed = 0;  // lowest seed that violated a property; only if `broken` is set
+  std::string broken;             // the violation; empty: none
   bool interrupted = false;
 };
 
-RingRuns run_rings(const RingAsked& asked, bool first_is_fast, const Shard& shard,
+RingRuns run_rings(const RingPlan& plan, bool first_is_fast, const Shard& shard,
                    std::uint32_t threads);
 
 }  // namespace tempo::cli

@@ -1,5 +1,3 @@
-#include "lab/cli/sim/sim_app.h"
-
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -14,6 +12,7 @@
 #include "cli/common/output.h"
 #include "lab/cli/output.h"
 #include "lab/cli/parallel_runs.h"
+#include "lab/cli/sim/commands.h"
 #include "lab/studies/apps/run.h"
 
 namespace tempo::cli {
@@ -25,7 +24,7 @@ using sim::apps::portrait_of;
 using sim::apps::portraits;
 using sim::apps::Setup;
 
-constexpr std::uint64_t kUsualRuns = 1'000;
+constexpr std::uint64_t kDefaultRuns = 1'000;
 constexpr std::uint64_t kMaxRuns = 1'000'000;
 
 Result<Portrait> named(const std::string& name) {
@@ -34,26 +33,26 @@ Result<Portrait> named(const std::string& name) {
     if (one.name == name) return one;
     known += (known.empty() ? "" : ", ") + std::string(one.name);
   }
-  return std::unexpected(fmt::format("there is no application '{}'; there are {}", name, known));
+  return std::unexpected(fmt::format("unknown application '{}'; use one of {}", name, known));
 }
 
 bool shows_one(const SimAppArguments& arguments) {
   return arguments.trace || !arguments.diagram.empty();
 }
 
-Result<void> sensible(const SimAppArguments& arguments, const Portrait& portrait) {
+Result<void> check_arguments(const SimAppArguments& arguments, const Portrait& portrait) {
   const auto refuse = [](std::string why) -> Result<void> {
     return std::unexpected(std::move(why));
   };
   if (arguments.variant != "corrected" && arguments.variant != "naive")
-    return refuse(fmt::format("--variant is corrected or naive, not '{}'", arguments.variant));
+    return refuse(fmt::format("--variant must be corrected or naive, not '{}'", arguments.variant));
   if (arguments.nodes < 3 || arguments.nodes > sim::apps::kMaxNodes)
     return refuse(
         fmt::format("--nodes must be from 3 to {}, not {}", sim::apps::kMaxNodes, arguments.nodes));
   const std::uint32_t most = sim::apps::most_crashes(portrait.application, arguments.nodes);
   if (arguments.crash > most)
-    return refuse(fmt::format("{} with {} nodes can bear --crash {} at most, not {}", portrait.name,
-                              arguments.nodes, most, arguments.crash));
+    return refuse(fmt::format("{} with {} nodes tolerates at most --crash {}, not {}",
+                              portrait.name, arguments.nodes, most, arguments.crash));
   if (!(arguments.loss >= 0 && arguments.loss <= sim::apps::kMaxLoss))
     return refuse(
         fmt::format("--loss must be from 0 to {}, not {}", sim::apps::kMaxLoss, arguments.loss));
@@ -63,14 +62,14 @@ Result<void> sensible(const SimAppArguments& arguments, const Portrait& portrait
   if (arguments.runs > 1 && shows_one(arguments))
     return refuse(
         "--trace and --diagram show one run; leave out --runs, and choose the run by --seed");
-  if (arguments.trace && arguments.json)
-    return refuse("--trace is for people and --json for programs; choose one");
+  if (const auto conflict = json_conflict(arguments.json, arguments.trace, arguments.diagram))
+    return refuse(*conflict);
   return {};
 }
 
 Result<Setup> parse_plan(const SimAppArguments& arguments) {
   TRY(portrait, named(arguments.name));
-  if (auto good = sensible(arguments, portrait); !good) return std::unexpected(good.error());
+  if (auto good = check_arguments(arguments, portrait); !good) return std::unexpected(good.error());
   return Setup{.application = portrait.application,
                .nodes = arguments.nodes,
                .loss = arguments.loss,
@@ -84,7 +83,7 @@ struct Sum {
   std::uint64_t fewest = ~std::uint64_t{0}, most = 0;
   double longest_wait = 0;
   std::uint64_t hash = 0;
-  std::optional<std::uint64_t> broken_run{};  // the first
+  std::optional<std::uint64_t> broken_run{};  // first run that violates the property; unset: none
 
   double mean(std::uint64_t of) const {
     return static_cast<double>(of) / static_cast<double>(std::max<std::uint64_t>(runs, 1));
@@ -95,7 +94,7 @@ Sum sum_of(const std::vector<Outcome>& outcomes) {
   Sum sum;
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     const Outcome& one = outcomes[i];
-    if (!one.ran) continue;  // interrupted before its turn
+    if (!one.ran) continue;  // interrupted before this run
     ++sum.runs;
     if (!one.broken.empty()) {
       ++sum.broken;
@@ -114,11 +113,11 @@ Sum sum_of(const std::vector<Outcome>& outcomes) {
   return sum;
 }
 
-std::string json_text(const SimAppArguments& arguments, const Portrait& portrait, const Sum& sum) {
+Json json_of(const SimAppArguments& arguments, const Portrait& portrait, const Sum& sum) {
   return Json::object()
       .add("app", portrait.name)
       .add("variant", arguments.variant)
-      .add("promise", portrait.property)
+      .add("property", portrait.property)
       .add("runs", sum.runs)
       .add("kept", sum.runs - sum.broken)
       .add("broken", sum.broken)
@@ -129,8 +128,7 @@ std::string json_text(const SimAppArguments& arguments, const Portrait& portrait
       .add("longest_wait_T", sum.longest_wait)
       .add("elections", Json::object().add("mean", sum.mean(sum.elections)))
       .add("broadcasts", Json::object().add("mean", sum.mean(sum.broadcasts)))
-      .add("trace_hash", fmt::format("{:016x}", sum.hash))
-      .text();
+      .add("trace_hash", fmt::format("{:016x}", sum.hash));
 }
 
 std::string table_text(const Portrait& portrait, const Sum& sum) {
@@ -139,8 +137,8 @@ std::string table_text(const Portrait& portrait, const Sum& sum) {
     table.row({std::move(what), std::move(value)});
   };
   row("runs", fmt::format("{}", sum.runs));
-  row(fmt::format("{} kept", portrait.property), fmt::format("{}", sum.runs - sum.broken));
-  row(fmt::format("{} broken", portrait.property), fmt::format("{}", sum.broken));
+  row(fmt::format("{} held", portrait.property), fmt::format("{}", sum.runs - sum.broken));
+  row(fmt::format("{} violated", portrait.property), fmt::format("{}", sum.broken));
   row(fmt::format("{}, mean", portrait.asked), fmt::format("{:.2f}", sum.mean(sum.asked)));
   row(fmt::format("{}, mean", portrait.done), fmt::format("{:.2f}", sum.mean(sum.done)));
   row(fmt::format("{} of one node, fewest / most", portrait.done),
@@ -153,11 +151,11 @@ std::string table_text(const Portrait& portrait, const Sum& sum) {
 
 int list(bool json) {
   Json all = Json::array();
-  report::Table table({"application", "promise"});
+  report::Table table({"application", "property"});
   for (const Portrait& one : portraits()) {
     all.push(Json::object()
                  .add("app", one.name)
-                 .add("promise", one.property)
+                 .add("property", one.property)
                  .add("criterion", one.criterion)
                  .add("about", one.about)
                  .add("naive", one.naive));
@@ -165,19 +163,19 @@ int list(bool json) {
     table.row({"", fmt::format("criterion: {}", one.criterion)});
     table.row({"", fmt::format("naive: {}", one.naive)});
   }
-  print("{}", json ? all.text() : table.text());
+  json ? print_json(all) : print("{}", table.text());
   return kDone;
 }
 
 std::string replay_line(const SimAppArguments& arguments, std::uint64_t seed) {
   std::string line =
-      fmt::format("tempo sim app {} --nodes {} --crash {} --variant {}", arguments.name,
+      fmt::format("tempo-lab sim app {} --nodes {} --crash {} --variant {}", arguments.name,
                   arguments.nodes, arguments.crash, arguments.variant);
   if (arguments.loss > 0) line += fmt::format(" --loss {}", arguments.loss);
   return line + fmt::format(" --seed {} --runs 1", seed);
 }
 
-// The run as it was, message by message.
+// Prints or draws one run, message by message.
 bool show_run(const SimAppArguments& arguments, const Setup& setup) {
   sim::Trace trace(true);
   run(setup, &trace);
@@ -190,9 +188,9 @@ bool show_run(const SimAppArguments& arguments, const Setup& setup) {
                       arguments.diagram);
 }
 
-void print_broken(const SimAppArguments& arguments, const Portrait& portrait,
-                  const Outcome& outcome, std::uint64_t seed) {
-  print_error("broken: {} at {} ms: {}\nreplay: {}\n", portrait.property,
+void print_violation(const SimAppArguments& arguments, const Portrait& portrait,
+                     const Outcome& outcome, std::uint64_t seed) {
+  print_error("violated: {} at {} ms: {}\nreplay: {}\n", portrait.property,
               sim::milliseconds(outcome.broken_at), outcome.broken, replay_line(arguments, seed));
 }
 
@@ -201,13 +199,10 @@ void print_broken(const SimAppArguments& arguments, const Portrait& portrait,
 int sim_app(const SimAppArguments& arguments) {
   if (arguments.name.empty()) return list(arguments.json);
   const Result<Setup> setup = parse_plan(arguments);
-  if (!setup) {
-    print_error("tempo: {}\n", setup.error());
-    return kBadUsage;
-  }
+  if (!setup) return bad_usage(setup.error());
   const Portrait& portrait = portrait_of(setup->application);
   const bool one = shows_one(arguments);
-  std::vector<Outcome> outcomes(arguments.runs > 0 ? arguments.runs : one ? 1 : kUsualRuns);
+  std::vector<Outcome> outcomes(arguments.runs > 0 ? arguments.runs : one ? 1 : kDefaultRuns);
   const Effort effort = run_in_parallel({.count = outcomes.size(), .what = arguments.name},
                                         workers_for(arguments.threads),
                                         [&](std::uint32_t /*worker*/, std::uint64_t number) {
@@ -217,11 +212,14 @@ int sim_app(const SimAppArguments& arguments) {
                                         });
   if (one && !show_run(arguments, *setup)) return kBadUsage;
   const Sum sum = sum_of(outcomes);
-  if (!arguments.trace && arguments.diagram != "-")
-    print("{}", arguments.json ? json_text(arguments, portrait, sum) : table_text(portrait, sum));
-  if (effort.interrupted) print_error("tempo: interrupted after {} runs\n", sum.runs);
+  if (arguments.json)
+    print_json(json_of(arguments, portrait, sum));
+  else if (!arguments.trace && arguments.diagram != "-")
+    print("{}", table_text(portrait, sum));
+  if (effort.interrupted) print_error("tempo-lab: interrupted after {} runs\n", sum.runs);
   if (sum.broken_run) {
-    print_broken(arguments, portrait, outcomes[*sum.broken_run], arguments.seed + *sum.broken_run);
+    print_violation(arguments, portrait, outcomes[*sum.broken_run],
+                    arguments.seed + *sum.broken_run);
     return kViolation;
   }
   return effort.interrupted ? kInterrupted : kDone;

@@ -1,5 +1,3 @@
-#include "lab/cli/sim/sim_capacity.h"
-
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -15,7 +13,9 @@
 #include "cli/common/choice.h"
 #include "cli/common/exit_codes.h"
 #include "cli/common/output.h"
+#include "lab/cli/output.h"
 #include "lab/cli/parallel_runs.h"
+#include "lab/cli/sim/commands.h"
 #include "lab/studies/group/capacity_run.h"
 
 namespace tempo::cli {
@@ -52,8 +52,8 @@ Result<Value> named(const char* option, const std::array<Names<Value>, Count>& t
   return row.second;
 }
 
-// What cannot be asked of an algorithm.
-Result<void> sensible(const SimCapacityArguments& arguments, const Setup& setup) {
+// Rejects options that the algorithm does not have, and values out of range.
+Result<void> check_arguments(const SimCapacityArguments& arguments, const Setup& setup) {
   const bool byzantine =
       setup.algorithm == Algorithm::b2 || setup.algorithm == Algorithm::b2_unordered;
   const auto refuse = [](std::string why) -> Result<void> {
@@ -62,32 +62,32 @@ Result<void> sensible(const SimCapacityArguments& arguments, const Setup& setup)
   if (setup.nodes < 2 || setup.nodes > kMaxNodes)
     return refuse(fmt::format("--nodes must be from 2 to {}, not {}", kMaxNodes, setup.nodes));
   if (setup.candidates < 1 || setup.candidates > setup.nodes)
-    return refuse(fmt::format("--candidates must be from 1 to --nodes {}, not {}", setup.nodes,
+    return refuse(fmt::format("--candidates must be from 1 to {} (--nodes), not {}", setup.nodes,
                               setup.candidates));
   if (arguments.runs < 1 || arguments.runs > kMaxRuns)
     return refuse(fmt::format("--runs must be from 1 to {}, not {}", kMaxRuns, arguments.runs));
   if (!(setup.loss >= 0 && setup.loss < 1))
     return refuse(fmt::format("--loss must be from 0 to below 1, not {:g}", setup.loss));
   if (setup.loss > 0 && setup.algorithm != Algorithm::c)
-    return refuse(
-        "--loss is for --algorithm c; the others stand on a broadcast that loses nothing");
+    return refuse("--loss is for --algorithm c; the others require a reliable broadcast");
   if (setup.malicious > 0 && !byzantine)
     return refuse(
-        "--malicious is for --algorithm b2 and b2-unordered; the others believe everybody");
+        "--malicious is for --algorithm b2 and b2-unordered; the others tolerate no malicious "
+        "node");
   if (setup.nodes < 3 * setup.malicious + 1)
-    return refuse(fmt::format("{} malicious processes need at least {} nodes, not {}",
-                              setup.malicious, 3 * setup.malicious + 1, setup.nodes));
+    return refuse(fmt::format("--malicious {} needs at least {} nodes, not {}", setup.malicious,
+                              3 * setup.malicious + 1, setup.nodes));
   if (setup.algorithm == Algorithm::b2_unordered && setup.nodes > kMaxUnordered)
-    return refuse(
-        fmt::format("b2-unordered goes up to {} nodes, not {}", kMaxUnordered, setup.nodes));
+    return refuse(fmt::format("--algorithm b2-unordered allows at most {} nodes, not {}",
+                              kMaxUnordered, setup.nodes));
   if (setup.crashes + setup.malicious + setup.pauses >= setup.nodes)
-    return refuse("--crash, --malicious and --pauses must leave at least one node alone");
+    return refuse("--crash, --malicious and --pauses must leave at least one node without faults");
   if (setup.over_atomic &&
       (setup.algorithm == Algorithm::c || setup.algorithm == Algorithm::b2_unordered ||
        setup.malicious > 0 || setup.nodes < setup.crashes + 2))
     return refuse(
-        "--broadcast atomic carries a, b1 and b2 without --malicious, with two nodes more than "
-        "--crash");
+        "--broadcast atomic requires algorithm a, b1 or b2, no --malicious, and at least --crash + "
+        "2 nodes");
   return {};
 }
 
@@ -104,8 +104,9 @@ Result<Setup> parse_plan(const SimCapacityArguments& arguments) {
   }
   if (bound <= Nanos{0} || bound > 1h || skew < Nanos{0} || skew > 1h || clock_error < Nanos{0} ||
       clock_error > 1h)
-    return std::unexpected(std::string(
-        "--bound must be above 0s, --start-skew and --clock-error not below, and none above 1h"));
+    return std::unexpected(
+        std::string("--bound must be above 0s, --start-skew and --clock-error at least 0s, and "
+                    "each at most 1h"));
   if (const auto why_not = why_not_threads(arguments.threads)) return std::unexpected(*why_not);
   if (arguments.broadcast != "ideal" && arguments.broadcast != "atomic")
     return std::unexpected(
@@ -125,7 +126,7 @@ Result<Setup> parse_plan(const SimCapacityArguments& arguments) {
       .clock_error = clock_error,
       .self_delivery = !arguments.no_self_delivery,
       .over_atomic = arguments.broadcast == "atomic"};
-  if (auto good = sensible(arguments, setup); !good) return std::unexpected(good.error());
+  if (auto good = check_arguments(arguments, setup); !good) return std::unexpected(good.error());
   return setup;
 }
 
@@ -139,7 +140,7 @@ struct Sum {
 Sum sum_of(const std::vector<Outcome>& outcomes) {
   Sum sum;
   for (const Outcome& one : outcomes) {
-    if (one.events == 0) continue;  // interrupted before its turn
+    if (one.events == 0) continue;  // interrupted before this run
     ++sum.runs;
     sum.unique += one.unique;
     sum.disagree += one.disagree;
@@ -168,8 +169,8 @@ Means means_of(const Sum& sum, const Setup& setup) {
           .broadcasts = static_cast<double>(sum.broadcasts) / runs};
 }
 
-std::string json_text(const SimCapacityArguments& arguments, const Sum& sum, const Means& means,
-                      const Effort& effort) {
+Json json_of(const SimCapacityArguments& arguments, const Sum& sum, const Means& means,
+             const Effort& effort) {
   Json json = Json::object();
   json.add("algorithm", arguments.algorithm)
       .add("variant", arguments.variant)
@@ -186,7 +187,7 @@ std::string json_text(const SimCapacityArguments& arguments, const Sum& sum, con
   if (!is_captured())
     json.add("events_per_second",
              static_cast<double>(sum.events) / std::max(effort.elapsed_s, 1e-9));
-  return json.text();
+  return json;
 }
 
 std::string table_text(const Sum& sum, const Means& means, const Effort& effort) {
@@ -199,10 +200,10 @@ std::string table_text(const Sum& sum, const Means& means, const Effort& effort)
   };
   count("runs", sum.runs);
   count("all elect the same", sum.unique);
-  count("two elect different ones", sum.disagree);
-  count("no process is master", sum.no_master);
-  count("several processes are", sum.several_masters);
-  count("somebody asks for help", sum.help);
+  count("processes disagree", sum.disagree);
+  count("no master", sum.no_master);
+  count("several masters", sum.several_masters);
+  count("a process asks for help", sum.help);
   table.row({"re-elections", fmt::format("{}", sum.reelections), ""});
   table.row({"rounds, mean", fmt::format("{:.3f}", means.rounds), ""});
   table.row({"broadcasts, mean", fmt::format("{:.3f}", means.broadcasts), ""});
@@ -218,12 +219,9 @@ std::string table_text(const Sum& sum, const Means& means, const Effort& effort)
 }  // namespace
 
 int sim_capacity(const SimCapacityArguments& arguments) {
-  Result<Setup> understood = parse_plan(arguments);
-  if (!understood) {
-    print_error("tempo: {}\n", understood.error());
-    return kBadUsage;
-  }
-  Setup& setup = *understood;
+  Result<Setup> plan = parse_plan(arguments);
+  if (!plan) return bad_usage(plan.error());
+  Setup& setup = *plan;
   std::vector<Outcome> outcomes(arguments.runs);
   const Effort effort = run_in_parallel({.count = arguments.runs, .what = "elections"},
                                         workers_for(arguments.threads),
@@ -235,8 +233,10 @@ int sim_capacity(const SimCapacityArguments& arguments) {
   if (setup.over_atomic) setup.bound = outcomes.front().bound;
   const Sum sum = sum_of(outcomes);
   const Means means = means_of(sum, setup);
-  print("{}",
-        arguments.json ? json_text(arguments, sum, means, effort) : table_text(sum, means, effort));
+  if (arguments.json)
+    print_json(json_of(arguments, sum, means, effort));
+  else
+    print("{}", table_text(sum, means, effort));
   return effort.interrupted ? kInterrupted : kDone;
 }
 

@@ -1,5 +1,3 @@
-#include "lab/cli/sim/sim_election.h"
-
 #include <vector>
 
 #include <fmt/core.h>
@@ -7,6 +5,7 @@
 #include "cli/common/exit_codes.h"
 #include "cli/common/output.h"
 #include "lab/cli/output.h"
+#include "lab/cli/sim/commands.h"
 #include "lab/cli/sim/election_answer.h"
 #include "lab/cli/sim/election_plan.h"
 #include "lab/cli/sim/election_runs.h"
@@ -29,24 +28,25 @@ using sim::election::Violation;
 void print_violations(const SimElectionArguments& arguments, std::uint64_t seed,
                       const std::vector<Violation>& violations) {
   for (const Violation& violation : violations)
-    print_error("broken: {} at {}s: {}\n", violation.property,
+    print_error("violated: {} at {}s: {}\n", violation.property,
                 printed_seconds(violation.at.time_since_epoch()), violation.seen);
   print_error("replay: {}\n", replay_line(arguments, seed));
 }
 
-// The run as a script: if it breaks a promise, what is left of it when everything needless is gone.
+// Writes the run as a script. A run that violates a property is shrunk first: faults that the
+// violation does not need are removed.
 bool write_script(const std::string& path, const Experiment& experiment, const Outcome& outcome) {
   Experiment kept = experiment;
-  std::string story = "A run that keeps its promises.";
+  std::string story = "A run that violates no property.";
   if (!outcome.violations.empty()) {
     const std::string property = outcome.violations.front().property;
     kept = shrink(experiment, [&](const Experiment& smaller) { return breaks(smaller, property); });
-    story = fmt::format("Breaks {}: {}.\nShrunk from {} faults to {}.", property,
+    story = fmt::format("Violates {}: {}.\nShrunk from {} faults to {}.", property,
                         outcome.violations.front().seen, experiment.plan.size(), kept.plan.size());
   }
   const Result<std::string> text = script_of(kept, story);
   if (!text) {
-    print_error("tempo: {}\n", text.error());
+    bad_usage(text.error());
     return false;
   }
   return write_file(path, *text);
@@ -54,10 +54,7 @@ bool write_script(const std::string& path, const Experiment& experiment, const O
 
 int one_run(const SimElectionArguments& arguments, const ElectionPlan& plan) {
   const Result<Experiment> experiment = plan_of(plan.scenario, plan.setup, plan.until);
-  if (!experiment) {
-    print_error("tempo: {}\n", experiment.error());
-    return kBadUsage;
-  }
+  if (!experiment) return bad_usage(experiment.error());
   sim::Trace trace(true);
   const bool keep = arguments.trace || !arguments.diagram.empty();
   const Outcome outcome = run(*experiment, keep ? &trace : nullptr);
@@ -77,7 +74,7 @@ int one_run(const SimElectionArguments& arguments, const ElectionPlan& plan) {
     return kBadUsage;
 
   if (arguments.json) {
-    print("{}", outcome_json(arguments, plan, outcome, baselines).text());
+    print_json(outcome_json(arguments, plan, outcome, baselines));
   } else if (!arguments.trace && arguments.diagram != "-") {
     print("{}", outcome_table(arguments, plan, outcome, baselines));
   }
@@ -87,16 +84,17 @@ int one_run(const SimElectionArguments& arguments, const ElectionPlan& plan) {
 }
 
 int all_runs(const SimElectionArguments& arguments, const ElectionPlan& plan) {
-  // A plan that is impossible is impossible for every seed.
-  if (const Result<Experiment> first = plan_of(plan.scenario, plan.setup, plan.until); !first) {
-    print_error("tempo: {}\n", first.error());
-    return kBadUsage;
-  }
+  // A plan that is impossible for one seed is impossible for every seed.
+  if (const Result<Experiment> first = plan_of(plan.scenario, plan.setup, plan.until); !first)
+    return bad_usage(first.error());
   const Tally sum = many_runs(arguments, plan);
   const bool cut_short = sum.runs < arguments.runs;
-  print("{}", arguments.json ? tally_json(arguments, plan, sum).text()
-                             : tally_table(arguments, plan, sum));
-  if (cut_short) print_error("tempo: interrupted after {} of {} runs\n", sum.runs, arguments.runs);
+  if (arguments.json)
+    print_json(tally_json(arguments, plan, sum));
+  else
+    print("{}", tally_table(arguments, plan, sum));
+  if (cut_short)
+    print_error("tempo-lab: interrupted after {} of {} runs\n", sum.runs, arguments.runs);
   if (sum.violations > 0) {
     Setup setup = plan.setup;
     setup.seed = sum.broken_seed;
@@ -114,10 +112,7 @@ int all_runs(const SimElectionArguments& arguments, const ElectionPlan& plan) {
 
 int sim_election(const SimElectionArguments& arguments) {
   const Result<ElectionPlan> plan = parse_plan(arguments);
-  if (!plan) {
-    print_error("tempo: {}\n", plan.error());
-    return kBadUsage;
-  }
+  if (!plan) return bad_usage(plan.error());
   return arguments.runs == 1 ? one_run(arguments, *plan) : all_runs(arguments, *plan);
 }
 

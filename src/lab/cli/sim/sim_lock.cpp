@@ -1,5 +1,3 @@
-#include "lab/cli/sim/sim_lock.h"
-
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -8,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include "base/check.h"
 #include "base/json.h"
 #include "base/result.h"
 #include "base/span_text.h"
@@ -15,8 +14,9 @@
 #include "cli/common/choice.h"
 #include "cli/common/exit_codes.h"
 #include "cli/common/output.h"
+#include "lab/cli/output.h"
 #include "lab/cli/parallel_runs.h"
-#include "lab/cli/sim/sim_lock_lease.h"
+#include "lab/cli/sim/commands.h"
 #include "lab/studies/lock/lease_run.h"
 #include "lab/studies/lock/mutex_run.h"
 #include "protocol/lock/lease/lease_rules.h"
@@ -28,6 +28,33 @@ using lock::mutex::Variant;
 using sim::lock::Kind;
 using sim::lock::Outcome;
 using sim::lock::Setup;
+
+// Runs lease locks with the options of the other kinds. Holds and delays are the same; crashes,
+// pauses and partitions are rates per second of simulated time, not per entry, because no site
+// enters while they last.
+Outcome run_lease(const Setup& setup) {
+  const sim::lease::Setup lease{.sites = setup.sites,
+                                .voters = std::min(setup.sites, lock::lease::kMaxVoters),
+                                .contending = setup.contending,
+                                .clients = 1,
+                                .readers = static_cast<double>(setup.readers) / setup.contending,
+                                .entries = setup.entries,
+                                .stay = setup.step_max * (setup.longest_hold / 2),
+                                .think = setup.delay_min,
+                                .delay = setup.delay_max,
+                                .faults = {.loss = setup.loss,
+                                           .late = setup.late,
+                                           .crashes_per_s = setup.crashes,
+                                           .pauses_per_s = setup.pauses,
+                                           .partitions_per_s = setup.partitions},
+                                .seed = setup.seed};
+  const sim::lease::Outcome played = sim::lease::run(lease);
+  CHECK(played.broken == nullptr);
+  Outcome outcome{.tally = played.tally, .crashes = played.crashes, .events = played.events};
+  outcome.tally.violations += played.revivals;
+  outcome.tally.deadlocks += played.blocked;
+  return outcome;
+}
 
 struct KindRow {
   std::string_view name;
@@ -58,7 +85,7 @@ constexpr std::uint64_t kMaxEntries = 10'000'000'000;
 constexpr double kLeastGamma = 0.01;
 constexpr double kMaxFaults = 10;
 constexpr double kMaxSleep = 100;
-// A run has enough entries to matter and there are few enough of them to be remembered.
+// Entries per run, and the largest number of runs: their results are kept until the end.
 constexpr std::uint64_t kEntriesOfRun = 10'000;
 constexpr std::uint64_t kMaxRuns = 1'000;
 
@@ -68,11 +95,11 @@ Result<void> within_bounds(const SimLockArguments& arguments, const Setup& setup
   if (setup.sites < 2 || setup.sites > kMaxSites)
     return refuse(fmt::format("--sites must be from 2 to {}, not {}", kMaxSites, setup.sites));
   if (setup.contending > setup.sites)
-    return refuse(fmt::format("--contending must be from 1 to --sites {}, not {}", setup.sites,
+    return refuse(fmt::format("--contending must be from 1 to {} (--sites), not {}", setup.sites,
                               setup.contending));
   if (setup.readers > setup.contending)
-    return refuse(fmt::format("--readers must be at most --contending {}, not {}", setup.contending,
-                              setup.readers));
+    return refuse(fmt::format("--readers must be at most {} (--contending), not {}",
+                              setup.contending, setup.readers));
   if (!(setup.gamma >= kLeastGamma && setup.gamma <= 1))
     return refuse(fmt::format("--gamma must be from {} to 1, not {:g}", kLeastGamma, setup.gamma));
   if (!(setup.sleep >= 0 && setup.sleep <= kMaxSleep))
@@ -89,41 +116,41 @@ Result<void> within_bounds(const SimLockArguments& arguments, const Setup& setup
                                    {"--partitions", setup.partitions},
                                    {"--doubts", setup.doubts}})
     if (!(rate >= 0 && rate <= kMaxFaults))
-      return refuse(fmt::format("{} must be from 0 to {:g} for each entry, not {:g}", name,
-                                kMaxFaults, rate));
+      return refuse(fmt::format("{} must be from 0 to {:g}, not {:g}", name, kMaxFaults, rate));
   if (arguments.handlers != "serial" && arguments.handlers != "parallel")
     return refuse(
         fmt::format("--handlers must be serial or parallel, not '{}'", arguments.handlers));
   return {};
 }
 
-// A lease stands on other things than the other kinds.
-Result<void> sensible_lease(const SimLockArguments& arguments, const Setup& setup) {
-  const SimLockArguments usual;
+// Rejects options that lease locks do not have.
+Result<void> check_lease_options(const SimLockArguments& arguments, const Setup& setup) {
+  const SimLockArguments defaults;
   if (setup.sites > sim::lease::kMaxSites)
-    return refuse(fmt::format("--kind lease has at most {} sites, not {}", sim::lease::kMaxSites,
+    return refuse(fmt::format("--kind lease allows at most {} sites, not {}", sim::lease::kMaxSites,
                               setup.sites));
-  if (arguments.gamma != usual.gamma || arguments.handlers != usual.handlers ||
-      arguments.sleep != usual.sleep || setup.hold_outlives || setup.doubts > 0 ||
+  if (arguments.gamma != defaults.gamma || arguments.handlers != defaults.handlers ||
+      arguments.sleep != defaults.sleep || setup.hold_outlives || setup.doubts > 0 ||
       setup.variant != Variant::corrected || !setup.waits)
     return refuse(
-        "--gamma, --handlers, --sleep, --outlive, --doubts and --variant are not for --kind lease: "
-        "it needs no bounds but those of its clocks' rates");
+        "--gamma, --handlers, --sleep, --outlive, --doubts and --variant are not for --kind lease, "
+        "which assumes bounds on clock rates only");
   return {};
 }
 
-// What cannot be asked of a kind.
-Result<void> sensible(const SimLockArguments& arguments, const Setup& setup) {
-  if (setup.kind == Kind::lease) return sensible_lease(arguments, setup);
+// Rejects options that the kind does not have.
+Result<void> check_options(const SimLockArguments& arguments, const Setup& setup) {
+  if (setup.kind == Kind::lease) return check_lease_options(arguments, setup);
   const bool optimistic = setup.kind == Kind::optimistic;
   if (arguments.readers > 0 && setup.kind != Kind::rw && setup.kind != Kind::lease)
     return refuse(
-        "--readers is for --kind rw and lease; optimistic has one writer, the others have none");
+        "--readers is for --kind rw and lease; optimistic has one writer, the others have no "
+        "readers");
   if (optimistic && setup.contending < 2)
-    return refuse("--kind optimistic needs a writer and a reader: --contending 2 or more");
+    return refuse("--kind optimistic needs a writer and a reader; use --contending 2 or more");
   if (optimistic && (setup.pauses > 0 || setup.crashes > 0 || setup.partitions > 0 ||
                      setup.doubts > 0 || setup.hold_outlives))
-    return refuse("--kind optimistic is simulated with --loss and --late alone");
+    return refuse("--kind optimistic supports no faults but --loss and --late");
   if (!setup.waits && !optimistic) return refuse("--variant lamport is for --kind optimistic");
   if (setup.variant != Variant::corrected && (optimistic || setup.kind == Kind::replies))
     return refuse(fmt::format("--variant {} is for --kind mutex and rw", arguments.variant));
@@ -131,8 +158,8 @@ Result<void> sensible(const SimLockArguments& arguments, const Setup& setup) {
     return refuse("--outlive and --doubts are for --kind mutex and rw");
   if (setup.hold_outlives && setup.doubts > 0)
     return refuse(
-        "--outlive and --doubts exclude each other: without bounds nothing says when a "
-        "client that outlives its site has left");
+        "--outlive and --doubts exclude each other: without bounds a site cannot know when a "
+        "client that outlived it has left");
   return {};
 }
 
@@ -162,7 +189,7 @@ Result<Setup> parse_plan(const SimLockArguments& arguments) {
                     .seed = arguments.seed};
   if (const auto why_not = why_not_threads(arguments.threads)) return std::unexpected(*why_not);
   if (auto good = within_bounds(arguments, setup); !good) return std::unexpected(good.error());
-  if (auto good = sensible(arguments, setup); !good) return std::unexpected(good.error());
+  if (auto good = check_options(arguments, setup); !good) return std::unexpected(good.error());
   return setup;
 }
 
@@ -175,7 +202,7 @@ Nanos p99(const Outcome& sum) {
   return sum.tally.waits.count() == 0 ? Nanos{0} : sum.tally.waits.quantile(0.99);
 }
 
-std::string json_text(const SimLockArguments& arguments, const Outcome& sum, const Effort& effort) {
+Json json_of(const SimLockArguments& arguments, const Outcome& sum, const Effort& effort) {
   Json json = Json::object();
   json.add("kind", arguments.kind)
       .add("variant", arguments.variant)
@@ -202,7 +229,7 @@ std::string json_text(const SimLockArguments& arguments, const Outcome& sum, con
   if (!is_captured())
     json.add("events_per_second",
              static_cast<double>(sum.events) / std::max(effort.elapsed_s, 1e-9));
-  return json.text();
+  return json;
 }
 
 std::string table_text(const Setup& setup, const Outcome& sum, const Effort& effort) {
@@ -216,18 +243,18 @@ std::string table_text(const Setup& setup, const Outcome& sum, const Effort& eff
   count("tokens out of order", sum.tally.token_disorder);
   table.row({"messages per entry", fmt::format("{:.4f}", per_entry(sum, sum.tally.messages))});
   table.row({"refusals per entry", fmt::format("{:.4f}", per_entry(sum, sum.tally.refusals))});
-  table.row({"wait in ms, mean / 99 % / longest",
+  table.row({"wait in ms, mean / 99 % / max",
              fmt::format("{:.3f} / {:.3f} / {:.3f}", milliseconds(sum.tally.waits.mean()),
                          milliseconds(p99(sum)), milliseconds(sum.tally.waits.longest()))});
-  table.row({"fairness, most by fewest", fmt::format("{:.3f}", sum.tally.fairness())});
+  table.row(
+      {"fairness, most / fewest entries of a site", fmt::format("{:.3f}", sum.tally.fairness())});
   if (sum.longest_by_bound > 0)
-    table.row(
-        {"longest request to entry, by its bound", fmt::format("{:.3f}", sum.longest_by_bound)});
+    table.row({"longest wait / its bound", fmt::format("{:.3f}", sum.longest_by_bound)});
   if (setup.crashes > 0) count("crashes", sum.crashes);
-  if (sum.asked_again > 0) count("asked again", sum.asked_again);
+  if (sum.asked_again > 0) count("requests repeated", sum.asked_again);
   if (setup.kind == Kind::optimistic) {
     table.row({"attempts per read", fmt::format("{:.4f}", per_entry(sum, sum.attempts))});
-    count("torn reads taken for good", sum.torn);
+    count("torn reads accepted", sum.torn);
   }
   table.row({"entries per second", fmt::format("{:.0f}", static_cast<double>(sum.tally.entries) /
                                                              std::max(effort.elapsed_s, 1e-9))});
@@ -238,10 +265,7 @@ std::string table_text(const Setup& setup, const Outcome& sum, const Effort& eff
 
 int sim_lock(const SimLockArguments& arguments) {
   const Result<Setup> setup = parse_plan(arguments);
-  if (!setup) {
-    print_error("tempo: {}\n", setup.error());
-    return kBadUsage;
-  }
+  if (!setup) return bad_usage(setup.error());
   const auto kind = chosen("--kind", kKinds, arguments.kind, &KindRow::name);
   const std::uint64_t of_run = std::max(kEntriesOfRun, (setup->entries + kMaxRuns - 1) / kMaxRuns);
   const std::uint64_t runs = (setup->entries + of_run - 1) / of_run;
@@ -256,7 +280,10 @@ int sim_lock(const SimLockArguments& arguments) {
       });
   Outcome sum;
   for (const Outcome& one : outcomes) sum.add(one);
-  print("{}", arguments.json ? json_text(arguments, sum, effort) : table_text(*setup, sum, effort));
+  if (arguments.json)
+    print_json(json_of(arguments, sum, effort));
+  else
+    print("{}", table_text(*setup, sum, effort));
   return effort.interrupted ? kInterrupted : kDone;
 }
 

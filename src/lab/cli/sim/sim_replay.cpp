@@ -1,5 +1,3 @@
-#include "lab/cli/sim/sim_replay.h"
-
 #include <fstream>
 #include <iterator>
 #include <vector>
@@ -10,20 +8,17 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "cli/common/exit_codes.h"
+#include "cli/common/output.h"
 #include "lab/cli/output.h"
+#include "lab/cli/sim/commands.h"
 #include "lab/sim/trace_text.h"
 #include "lab/studies/election/replay.h"
 
 namespace tempo::cli {
 namespace {
 
-// Far beyond what Trace::kMaxHappenings lines need.
+// Larger than any trace of Trace::kMaxHappenings lines.
 constexpr std::size_t kMaxBytes = 256 << 20;
-
-int refuse(const std::string& why) {
-  fmt::print(stderr, "tempo sim replay: {}\n", why);
-  return kBadUsage;
-}
 
 Result<std::string> text_of(const std::string& path) {
   std::ifstream file(path);
@@ -33,18 +28,19 @@ Result<std::string> text_of(const std::string& path) {
     file.read(part.data(), static_cast<std::streamsize>(part.size()));
     text.append(part.data(), static_cast<std::size_t>(file.gcount()));
   }
-  if (!file.eof() || file.bad()) return std::unexpected(fmt::format("cannot read {}", path));
+  if (!file.eof() || file.bad())
+    return std::unexpected(fmt::format("cannot read {}; check its name and permissions", path));
   return text;
 }
 
 void print_states(const std::vector<std::string>& names, const std::vector<std::string>& states) {
   for (std::size_t i = 0; i < states.size(); ++i)
-    if (!states[i].empty()) fmt::print("  {}: {}\n", names[i], states[i]);
+    if (!states[i].empty()) print("  {}: {}\n", names[i], states[i]);
 }
 
 int replay_script(const ReplayArguments& arguments, const std::string& script) {
   const Result<check::Replayed> replayed = check::replay(script);
-  if (!replayed) return refuse(fmt::format("{}: {}", arguments.file, replayed.error()));
+  if (!replayed) return bad_usage(fmt::format("{}: {}", arguments.file, replayed.error()));
   if (!arguments.diagram.empty() &&
       !show_diagram(replayed->trace, {.title = arguments.file, .nodes = replayed->nodes},
                     arguments.diagram))
@@ -52,16 +48,15 @@ int replay_script(const ReplayArguments& arguments, const std::string& script) {
   if (arguments.json) {
     Json states = Json::array();
     for (const std::string& state : replayed->states) states.push(state);
-    fmt::print("{}", Json::object()
-                         .add("nodes", std::uint64_t{replayed->nodes})
-                         .add("steps", std::uint64_t{replayed->steps})
-                         .add("states", states)
-                         .add("trace_hash", fmt::format("{:016x}", replayed->trace.hash()))
-                         .text());
+    print_json(Json::object()
+                   .add("nodes", std::uint64_t{replayed->nodes})
+                   .add("steps", std::uint64_t{replayed->steps})
+                   .add("states", states)
+                   .add("trace_hash", fmt::format("{:016x}", replayed->trace.hash())));
     return kDone;
   }
-  if (arguments.trace) fmt::print("{}", sim::text(replayed->trace, true));
-  fmt::print("{} steps, every node in the state the script says\n", replayed->steps);
+  if (arguments.trace) print("{}", sim::text(replayed->trace, true));
+  print("{} steps; every node reached the state that the script states\n", replayed->steps);
   std::vector<std::string> numbers;
   for (std::size_t i = 0; i < replayed->states.size(); ++i)
     numbers.push_back(std::to_string(i + 1));
@@ -71,13 +66,13 @@ int replay_script(const ReplayArguments& arguments, const std::string& script) {
 
 int show_trace(const ReplayArguments& arguments, const std::string& text) {
   const Result<sim::ReadTrace> read = sim::read_trace(text);
-  if (!read) return refuse(fmt::format("{}: {}", arguments.file, read.error()));
+  if (!read) return bad_usage(fmt::format("{}: {}", arguments.file, read.error()));
   if (!arguments.diagram.empty() &&
       !show_diagram(
           read->trace,
           {.title = arguments.file,
-           .subtitle = read->one_sided ? "As one host saw it: when the others sent is not "
-                                         "known, nor what became of its own messages."
+           .subtitle = read->one_sided ? "Trace of one host: send times of other hosts and the "
+                                         "delivery of its own messages are unknown."
                                        : "",
            .nodes = read->nodes,
            .names = read->names},
@@ -89,19 +84,17 @@ int show_trace(const ReplayArguments& arguments, const std::string& text) {
     for (const std::string& name : read->names) names.push(name);
     Json states = Json::array();
     for (const std::string& state : read->states) states.push(state);
-    fmt::print("{}", Json::object()
-                         .add("nodes", std::uint64_t{read->nodes})
-                         .add("happenings", std::uint64_t{happenings})
-                         .add("names", names)
-                         .add("states", states)
-                         .add("trace_hash", fmt::format("{:016x}", read->trace.hash()))
-                         .text());
+    print_json(Json::object()
+                   .add("nodes", std::uint64_t{read->nodes})
+                   .add("happenings", std::uint64_t{happenings})
+                   .add("names", names)
+                   .add("states", states)
+                   .add("trace_hash", fmt::format("{:016x}", read->trace.hash())));
     return kDone;
   }
-  if (arguments.trace) fmt::print("{}", sim::text(read->trace, true));
+  if (arguments.trace) print("{}", sim::text(read->trace, true));
   if (arguments.diagram == "-") return kDone;
-  fmt::print("{} happenings among {} nodes; at the end\n", report::grouped(happenings),
-             read->nodes);
+  print("{} events of {} nodes; final states\n", report::grouped(happenings), read->nodes);
   print_states(read->names, read->states);
   return kDone;
 }
@@ -109,8 +102,10 @@ int show_trace(const ReplayArguments& arguments, const std::string& text) {
 }  // namespace
 
 int sim_replay(const ReplayArguments& arguments) {
+  if (const auto conflict = json_conflict(arguments.json, arguments.trace, arguments.diagram))
+    return bad_usage(*conflict);
   const Result<std::string> text = text_of(arguments.file);
-  if (!text) return refuse(text.error());
+  if (!text) return bad_usage(text.error());
   return sim::looks_like_trace(*text) ? show_trace(arguments, *text)
                                       : replay_script(arguments, *text);
 }

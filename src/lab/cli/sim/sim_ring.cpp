@@ -1,5 +1,3 @@
-#include "lab/cli/sim/sim_ring.h"
-
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -16,6 +14,7 @@
 #include "lab/cli/output.h"
 #include "lab/cli/parallel_runs.h"
 #include "lab/cli/shard.h"
+#include "lab/cli/sim/commands.h"
 #include "lab/cli/sim/ring_counts.h"
 #include "lab/cli/sim/ring_runs.h"
 #include "lab/studies/ring/masking.h"
@@ -29,20 +28,15 @@ constexpr std::uint32_t kMaxStages = 512;
 constexpr std::uint64_t kMaxRuns = 10'000'000;
 constexpr std::uint64_t kMaxFastRuns = 1'000'000'000'000;
 constexpr double kLeastGamma = 0.01;
-constexpr double kMaxLossAnonymous = 0.2;  // beyond it the time of a phase passes all bounds
+constexpr double kMaxLossAnonymous = 0.2;  // above it a phase exceeds every time bound
 
-int refuse(const std::string& why) {
-  print_error("tempo sim: {}\n", why);
-  return kBadUsage;
-}
-
-Result<void> understand_anonymous(const SimRingArguments& arguments) {
+Result<void> check_anonymous(const SimRingArguments& arguments) {
   if (arguments.stages < 1 || arguments.stages > kMaxStages)
     return std::unexpected(
         fmt::format("--stages must be from 1 to {}, not {}", kMaxStages, arguments.stages));
   if (!(arguments.gamma >= kLeastGamma && arguments.gamma <= 1))
-    return std::unexpected(
-        fmt::format("--gamma is rmin/rmax: from {} to 1, not {}", kLeastGamma, arguments.gamma));
+    return std::unexpected(fmt::format("--gamma is rmin/rmax and must be from {} to 1, not {}",
+                                       kLeastGamma, arguments.gamma));
   if (arguments.loss > kMaxLossAnonymous)
     return std::unexpected(fmt::format("--loss must be at most {} on an anonymous ring, not {}",
                                        kMaxLossAnonymous, arguments.loss));
@@ -50,13 +44,12 @@ Result<void> understand_anonymous(const SimRingArguments& arguments) {
     return std::unexpected(fmt::format("--candidates must be from 1 to {}, not {}",
                                        std::min(arguments.stations, 64U), arguments.candidates));
   if (arguments.first_is_fast && arguments.candidates < 2)
-    return std::unexpected("--first-is-fast compares candidates: it needs --candidates 2 or more");
-  if (arguments.faulty > 0)
-    return std::unexpected("--faulty is about the equitable ring and its rivals");
+    return std::unexpected("--first-is-fast needs --candidates 2 or more");
+  if (arguments.faulty > 0) return std::unexpected("--faulty is for --kind equitable");
   return {};
 }
 
-Result<void> understand_equitable(const SimRingArguments& arguments) {
+Result<void> check_equitable(const SimRingArguments& arguments) {
   if (arguments.range < 2 || arguments.range > kMaxRange)
     return std::unexpected(
         fmt::format("--range must be from 2 to {}, not {}", kMaxRange, arguments.range));
@@ -67,7 +60,7 @@ Result<void> understand_equitable(const SimRingArguments& arguments) {
     return std::unexpected(
         fmt::format("--faulty must be at most --stations, not {}", arguments.faulty));
   if (arguments.candidates > 0 || arguments.first_is_fast)
-    return std::unexpected("--candidates and --first-is-fast are about the anonymous ring");
+    return std::unexpected("--candidates and --first-is-fast are for --kind anonymous");
   return {};
 }
 
@@ -79,16 +72,16 @@ Result<std::string> variant_of(const SimRingArguments& arguments) {
   if (arguments.variant.empty()) return known.front();
   if (std::ranges::find(known, arguments.variant) == known.end())
     return std::unexpected(fmt::format(
-        "--variant of the {} ring is {}, not '{}'", arguments.kind,
+        "--variant of --kind {} must be {}, not '{}'", arguments.kind,
         equitable ? "equitable, ties-by-id or highest-id" : "corrected or printed-next-timer",
         arguments.variant));
   return arguments.variant;
 }
 
-Result<void> understand_common(const SimRingArguments& arguments) {
+Result<void> check_common(const SimRingArguments& arguments) {
   if (arguments.kind != "equitable" && arguments.kind != "anonymous")
     return std::unexpected(
-        fmt::format("--kind is equitable or anonymous, not '{}'", arguments.kind));
+        fmt::format("--kind must be equitable or anonymous, not '{}'", arguments.kind));
   if (arguments.stations < 1 || arguments.stations > kMaxStations)
     return std::unexpected(
         fmt::format("--stations must be from 1 to {}, not {}", kMaxStations, arguments.stations));
@@ -100,108 +93,110 @@ Result<void> understand_common(const SimRingArguments& arguments) {
   for (const auto& [name, probability] :
        {std::pair{"--loss", arguments.loss}, {"--duplicate", arguments.duplicate}})
     if (!(probability >= 0 && probability < 1))
-      return std::unexpected(
-          fmt::format("{} is a probability: at least 0 and below 1, not {}", name, probability));
+      return std::unexpected(fmt::format(
+          "{} is a probability and must be from 0 to below 1, not {}", name, probability));
   if (arguments.crash >= arguments.stations)
-    return std::unexpected(
-        fmt::format("--crash must be below --stations: somebody has to be left"));
+    return std::unexpected("--crash must be below --stations: one station must remain");
   if (arguments.runs > 1 && (arguments.trace || !arguments.diagram.empty()))
     return std::unexpected(
         "--trace and --diagram show one run; leave out --runs, and choose the run by --seed");
-  if (arguments.trace && arguments.json)
-    return std::unexpected("--trace is for people and --json for programs; choose one");
+  if (const auto conflict = json_conflict(arguments.json, arguments.trace, arguments.diagram))
+    return std::unexpected(*conflict);
   return {};
 }
 
-Result<void> understand_fast(const SimRingArguments& arguments, const std::string& variant) {
+Result<void> check_fast(const SimRingArguments& arguments, const std::string& variant) {
   if (!arguments.fast) return {};
   if (arguments.loss > 0 || arguments.duplicate > 0 || arguments.crash > 0 ||
       arguments.faulty > 0 || arguments.trace || !arguments.diagram.empty() ||
       arguments.gamma != 1 || (variant != "equitable" && variant != "corrected"))
     return std::unexpected(
-        "--fast draws rounds and phases alone: leave out loss, crashes, faulty stations, gamma, "
-        "variants and traces");
+        "--fast draws rounds and phases only; leave out --loss, --duplicate, --crash, --faulty, "
+        "--gamma, --variant, --trace and --diagram");
   return {};
 }
 
-Result<RingAsked> parse_plan(const SimRingArguments& arguments) {
-  if (const Result<void> done = understand_common(arguments); !done)
+Result<RingPlan> parse_plan(const SimRingArguments& arguments) {
+  if (const Result<void> done = check_common(arguments); !done)
     return std::unexpected(done.error());
-  const Result<void> kind = arguments.kind == "equitable" ? understand_equitable(arguments)
-                                                          : understand_anonymous(arguments);
+  const Result<void> kind =
+      arguments.kind == "equitable" ? check_equitable(arguments) : check_anonymous(arguments);
   if (!kind) return std::unexpected(kind.error());
   TRY(variant, variant_of(arguments));
-  if (const Result<void> done = understand_fast(arguments, variant); !done)
+  if (const Result<void> done = check_fast(arguments, variant); !done)
     return std::unexpected(done.error());
-  return RingAsked{.kind = arguments.kind,
-                   .stations = arguments.stations,
-                   .range = arguments.range,
-                   .stages = arguments.stages,
-                   .gamma = arguments.gamma,
-                   .loss = arguments.loss,
-                   .duplicate = arguments.duplicate,
-                   .crash = arguments.crash,
-                   .faulty = arguments.faulty,
-                   .candidates = arguments.candidates,
-                   .variant = variant,
-                   .fast = arguments.fast,
-                   .seed = arguments.seed,
-                   .runs = arguments.runs};
+  return RingPlan{.kind = arguments.kind,
+                  .stations = arguments.stations,
+                  .range = arguments.range,
+                  .stages = arguments.stages,
+                  .gamma = arguments.gamma,
+                  .loss = arguments.loss,
+                  .duplicate = arguments.duplicate,
+                  .crash = arguments.crash,
+                  .faulty = arguments.faulty,
+                  .candidates = arguments.candidates,
+                  .variant = variant,
+                  .fast = arguments.fast,
+                  .seed = arguments.seed,
+                  .runs = arguments.runs};
 }
 
-std::string replay_line(const SimRingArguments& arguments, const RingAsked& asked,
+std::string replay_line(const SimRingArguments& arguments, const RingPlan& plan,
                         std::uint64_t seed) {
-  std::string line = fmt::format("tempo sim ring --kind {} --stations {} --variant {}", asked.kind,
-                                 asked.stations, asked.variant);
-  line += asked.kind == "equitable"
-              ? fmt::format(" --range {}", asked.range)
-              : fmt::format(" --stages {} --gamma {}", asked.stages, asked.gamma);
-  if (asked.loss > 0) line += fmt::format(" --loss {}", asked.loss);
-  if (asked.duplicate > 0) line += fmt::format(" --duplicate {}", asked.duplicate);
-  if (asked.crash > 0) line += fmt::format(" --crash {}", asked.crash);
-  if (asked.faulty > 0) line += fmt::format(" --faulty {}", asked.faulty);
-  if (asked.candidates > 0) line += fmt::format(" --candidates {}", asked.candidates);
+  std::string line = fmt::format("tempo-lab sim ring --kind {} --stations {} --variant {}",
+                                 plan.kind, plan.stations, plan.variant);
+  line += plan.kind == "equitable"
+              ? fmt::format(" --range {}", plan.range)
+              : fmt::format(" --stages {} --gamma {}", plan.stages, plan.gamma);
+  if (plan.loss > 0) line += fmt::format(" --loss {}", plan.loss);
+  if (plan.duplicate > 0) line += fmt::format(" --duplicate {}", plan.duplicate);
+  if (plan.crash > 0) line += fmt::format(" --crash {}", plan.crash);
+  if (plan.faulty > 0) line += fmt::format(" --faulty {}", plan.faulty);
+  if (plan.candidates > 0) line += fmt::format(" --candidates {}", plan.candidates);
   if (arguments.first_is_fast) line += " --first-is-fast";
   return line + fmt::format(" --seed {}", seed);
 }
 
-// The run as it was, message by message.
-bool show_run(const SimRingArguments& arguments, const RingAsked& asked) {
+// Prints or draws one run, message by message.
+bool show_run(const SimRingArguments& arguments, const RingPlan& plan) {
   sim::Trace trace(true);
-  if (asked.kind == "equitable")
-    sim::ring::run(equitable_setup(asked), &trace);
+  if (plan.kind == "equitable")
+    sim::ring::run(equitable_setup(plan), &trace);
   else
-    sim::ring::run(anonymous_setup(asked, arguments.first_is_fast), &trace);
+    sim::ring::run(anonymous_setup(plan, arguments.first_is_fast), &trace);
   if (arguments.trace) print("{}", sim::text(trace, true));
   if (arguments.diagram.empty()) return true;
   return show_diagram(trace,
-                      {.title = fmt::format("Ring: {}", asked.variant),
-                       .subtitle = replay_line(arguments, asked, asked.seed),
-                       .nodes = asked.stations},
+                      {.title = fmt::format("Ring: {}", plan.variant),
+                       .subtitle = replay_line(arguments, plan, plan.seed),
+                       .nodes = plan.stations},
                       arguments.diagram);
 }
 
-void print_answer(bool json, const RingAsked& asked, const RingCounts& counts,
+void print_answer(bool json, const RingPlan& plan, const RingCounts& counts,
                   const std::string& shard) {
-  print("{}", json ? ring_json(asked, counts, shard).text() : ring_table(asked, counts));
+  if (json)
+    print_json(ring_json(plan, counts, shard));
+  else
+    print("{}", ring_table(plan, counts));
 }
 
 }  // namespace
 
 int sim_ring(const SimRingArguments& arguments) {
-  const Result<RingAsked> asked = parse_plan(arguments);
-  if (!asked) return refuse(asked.error());
+  const Result<RingPlan> plan = parse_plan(arguments);
+  if (!plan) return bad_usage(plan.error());
   const Result<Shard> shard = shard_of(arguments.shard);
-  if (!shard) return refuse(shard.error());
-  const RingRuns runs = run_rings(*asked, arguments.first_is_fast, *shard, arguments.threads);
+  if (!shard) return bad_usage(shard.error());
+  const RingRuns runs = run_rings(*plan, arguments.first_is_fast, *shard, arguments.threads);
   const bool shows = arguments.trace || !arguments.diagram.empty();
-  if (shows && !show_run(arguments, *asked)) return kBadUsage;
+  if (shows && !show_run(arguments, *plan)) return kBadUsage;
   if (!arguments.trace && arguments.diagram != "-")
-    print_answer(arguments.json, *asked, runs.counts, arguments.shard);
-  if (runs.interrupted) print_error("tempo: interrupted after {} runs\n", runs.counts.runs);
+    print_answer(arguments.json, *plan, runs.counts, arguments.shard);
+  if (runs.interrupted) print_error("tempo-lab: interrupted after {} runs\n", runs.counts.runs);
   if (!runs.broken.empty()) {
-    print_error("broken: {}\nreplay: {}\n", runs.broken,
-                replay_line(arguments, *asked, runs.broken_seed));
+    print_error("violated: {}\nreplay: {}\n", runs.broken,
+                replay_line(arguments, *plan, runs.broken_seed));
     return kViolation;
   }
   return runs.interrupted ? kInterrupted : kDone;
@@ -212,24 +207,28 @@ int sim_merge(const SimMergeArguments& arguments) {
   std::set<std::string> shards;
   for (const std::string& path : arguments.files) {
     const std::optional<std::string> text = read_file(path);
-    if (!text) return refuse(fmt::format("cannot read {}", path));
+    if (!text)
+      return bad_usage(fmt::format("cannot read {}; check its name and permissions", path));
     Result<RingPart> part = parse_ring_part(*text);
-    if (!part) return refuse(fmt::format("{}: {}", path, part.error()));
+    if (!part) return bad_usage(fmt::format("{}: {}", path, part.error()));
     if (!shards.insert(part->shard).second)
-      return refuse(fmt::format("{}: shard {} is there twice; name each part once", path,
-                                part->shard.empty() ? "1/1" : part->shard));
+      return bad_usage(fmt::format("{}: shard {} was given twice; give each shard once", path,
+                                   part->shard.empty() ? "1/1" : part->shard));
     if (!sum) {
       sum = std::move(*part);
       continue;
     }
-    if (sum->asked != part->asked)
-      return refuse(fmt::format("{}: this part was made with other options than the first", path));
+    if (sum->plan != part->plan)
+      return bad_usage(fmt::format(
+          "{}: this shard and the first one have different options; give the shards of one run",
+          path));
     sum->counts += part->counts;
   }
-  if (sum->counts.runs < sum->asked.runs)
-    print_error("tempo: {} of {} runs; some shards are missing\n", sum->counts.runs,
-                sum->asked.runs);
-  print_answer(arguments.json, sum->asked, sum->counts, "");
+  // JSON has both numbers of runs.
+  if (sum->counts.runs < sum->plan.runs && !arguments.json)
+    print_error("tempo-lab: {} of {} runs; give the missing shards too\n", sum->counts.runs,
+                sum->plan.runs);
+  print_answer(arguments.json, sum->plan, sum->counts, "");
   return kDone;
 }
 

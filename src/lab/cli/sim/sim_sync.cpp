@@ -1,5 +1,3 @@
-#include "lab/cli/sim/sim_sync.h"
-
 #include <fmt/core.h>
 
 #include "base/table.h"
@@ -7,15 +5,17 @@
 #include "cli/common/output.h"
 #include "cli/common/terminal.h"
 #include "lab/cli/output.h"
+#include "lab/cli/sim/commands.h"
 #include "lab/cli/sim/sync_answer.h"
 #include "lab/cli/sim/sync_plan.h"
 
 namespace tempo::cli {
 namespace {
 
-std::string story(const SimSyncArguments& arguments) {
+// The main options of the run as a command, for the subtitle of the plot.
+std::string command_line(const SimSyncArguments& arguments) {
   std::string line = fmt::format(
-      "tempo sim sync --clients {} --delay {} --jitter {} --wander {} --rate {} --seed {}",
+      "tempo-lab sim sync --clients {} --delay {} --jitter {} --wander {} --rate {} --seed {}",
       arguments.clients, arguments.delay, arguments.jitter, arguments.wander, arguments.rate,
       arguments.seed);
   if (!arguments.liars.empty()) line += " --liars " + arguments.liars;
@@ -31,15 +31,12 @@ std::string story(const SimSyncArguments& arguments) {
 
 int sim_sync(const SimSyncArguments& arguments) {
   const Result<sim::sync::Experiment> experiment = parse_plan(arguments);
-  if (!experiment) {
-    print_error("tempo: {}\n", experiment.error());
-    return kBadUsage;
-  }
+  if (!experiment) return bad_usage(experiment.error());
   const std::vector<sim::sync::Outcome> outcomes =
       sim::sync::run_seeds(*experiment, arguments.seeds, is_captured() ? 1 : arguments.threads);
   const Rows rows = sync_rows(*experiment, outcomes);
-  report::PlotOptions look{.title = "Distance of each client's clock from the master's",
-                           .subtitle = story(arguments),
+  report::PlotOptions look{.title = "Offset of each client's clock from the master's",
+                           .subtitle = command_line(arguments),
                            .x_name = "seconds",
                            .y_name = "us",
                            .x_from = static_cast<double>(experiment->discard + 1),
@@ -49,7 +46,7 @@ int sim_sync(const SimSyncArguments& arguments) {
   if (!arguments.html.empty() && !write_file(arguments.html, report::plot_html(curves, look, rows)))
     return kBadUsage;
   if (arguments.json) {
-    print("{}", sync_json(arguments, *experiment, outcomes).text());
+    print_json(sync_json(arguments, *experiment, outcomes));
   } else {
     report::Table table({"what", {"value", report::Align::right}});
     for (const auto& [what, value] : rows) table.row({what, value});

@@ -28,7 +28,7 @@ Summary summary(const std::vector<Outcome>& outcomes,
   return sum;
 }
 
-// Seconds until all were within some distance; nothing if one seed never came there.
+// Seconds until all clients converged; unset: they never did with one of the seeds.
 std::optional<Summary> converged(const std::vector<Outcome>& outcomes, double Outcome::* when) {
   if (std::ranges::any_of(outcomes, [when](const Outcome& o) { return o.*when < 0; }))
     return std::nullopt;
@@ -53,7 +53,7 @@ struct Number {
 constexpr std::array kNumbers{
     Number{"rms_us", "error to the master, rms", &Outcome::rms},
     Number{"p99_us", "  99 %", &Outcome::p99},
-    Number{"max_us", "  largest", &Outcome::most},
+    Number{"max_us", "  max", &Outcome::most},
     Number{"true_rms_us", "error to true time, rms", &Outcome::true_rms},
     Number{"client_to_client_rms_us", "client to client, rms", &Outcome::client_to_client_rms},
     Number{"spread_p99_us", "spread of all, 99 %", &Outcome::spread_p99},
@@ -73,7 +73,7 @@ Json sync_json(const SimSyncArguments& arguments, const Experiment& experiment,
       .add("discard", std::uint64_t{experiment.discard})
       .add("isolated", experiment.isolated)
       .add("trusted", std::uint64_t{experiment.trusted})
-      .add("seed", arguments.seed)
+      .add("seed", fmt::format("{}", arguments.seed))
       .add("seeds", std::uint64_t{outcomes.size()});
   for (const Number& number : kNumbers)
     add(json, number.key, summary(outcomes, [&](const Outcome& o) { return o.*number.value; }));
@@ -126,7 +126,7 @@ Rows sync_rows(const Experiment& experiment, const std::vector<Outcome>& outcome
   for (const Number& number : kNumbers)
     row(number.what, summary(outcomes, [&](const Outcome& o) { return o.*number.value; }), " us");
   if (experiment.kill_master_at)
-    row("spread after the master's death",
+    row("spread after the master's crash",
         summary(outcomes, [](const Outcome& o) { return o.election_spread; }), " us");
   for (const auto& [what, when] : {std::pair{"all within 1 ms after", &Outcome::converged_1ms},
                                    {"all within 20 us after", &Outcome::converged_20us}}) {
@@ -135,11 +135,11 @@ Rows sync_rows(const Experiment& experiment, const std::vector<Outcome>& outcome
     else
       rows.emplace_back(what, "not in the first minute");
   }
-  row("width of the bound, median",
+  row("width of the error bound, median",
       summary(outcomes, [](const Outcome& o) { return o.bound_width; }), " us");
-  row("  least round trip", summary(outcomes, [](const Outcome& o) { return o.least_trip; }),
+  row("  minimum round trip", summary(outcomes, [](const Outcome& o) { return o.least_trip; }),
       " us");
-  rows.emplace_back("bounds violated", std::to_string(violations(outcomes)));
+  rows.emplace_back("error bounds violated", std::to_string(violations(outcomes)));
   for (std::size_t k = 0; k < kTaus.size(); ++k)
     rows.emplace_back(
         fmt::format("Allan deviation at {} s: member / network", kTaus.at(k)),

@@ -27,12 +27,12 @@ Result<double> frequency_at(const char* option, const std::string& text, double 
   return value;
 }
 
-// One way: the wire and its queue.
-Result<sim::Delay> way(const std::string& delay, const std::string& jitter) {
+// The delay in one direction: constant delay plus jitter.
+Result<sim::Delay> one_way_delay(const std::string& delay, const std::string& jitter) {
   return sim::Delay::parse(jitter.empty() || jitter == "0" ? delay : delay + "+" + jitter);
 }
 
-Result<void> understand_numbers(const SimSyncArguments& arguments) {
+Result<void> check_numbers(const SimSyncArguments& arguments) {
   const auto within = [](const char* name, double value, double low, double high) -> Result<void> {
     if (value >= low && value <= high) return {};
     return std::unexpected(
@@ -57,26 +57,28 @@ Result<void> understand_numbers(const SimSyncArguments& arguments) {
         Limit{"--diurnal", arguments.diurnal, 0, 1000}, Limit{"--loss", arguments.loss, 0, 0.99}})
     if (auto good = within(limit.name, limit.value, limit.low, limit.high); !good) return good;
   if (arguments.discard + kLeastSeconds / 2 > arguments.seconds)
-    return std::unexpected(
-        fmt::format("--discard {} leaves nothing to judge of --seconds {}; leave at least {}",
-                    arguments.discard, arguments.seconds, kLeastSeconds / 2));
+    return std::unexpected(fmt::format(
+        "--discard {} leaves too little of --seconds {} to measure; leave at least {} seconds",
+        arguments.discard, arguments.seconds, kLeastSeconds / 2));
   if (arguments.churn > 0 && arguments.churn <= 60)
     return std::unexpected(fmt::format(
-        "--churn must be above 60: who crashes is away for a minute, not {}", arguments.churn));
+        "--churn must be above 60, because a crashed client returns after a minute, not {}",
+        arguments.churn));
   if (arguments.trusted > arguments.clients)
-    return std::unexpected(fmt::format("--trusted {}: there are only {} clients; see --clients",
+    return std::unexpected(fmt::format("--trusted {} exceeds the {} clients; see --clients",
                                        arguments.trusted, arguments.clients));
   if (arguments.utc_liars > arguments.trusted)
-    return std::unexpected(fmt::format("--utc-liars {}: only {} carry UTC; see --trusted",
-                                       arguments.utc_liars, arguments.trusted));
+    return std::unexpected(
+        fmt::format("--utc-liars {} exceeds the {} clients with UTC; see --trusted",
+                    arguments.utc_liars, arguments.trusted));
   if (arguments.leap_at && arguments.trusted == 0)
     return std::unexpected(
-        std::string("--leap-at needs somebody whose clock leaps, for example --trusted 3"));
+        std::string("--leap-at needs clients with UTC, for example --trusted 3"));
   for (const auto& [name, moment] : {std::pair{"--kill-master-at", arguments.kill_master_at},
                                      {"--change-at", arguments.change_at},
                                      {"--leap-at", arguments.leap_at}})
     if (moment && (*moment == 0 || *moment >= arguments.seconds))
-      return std::unexpected(fmt::format("{} must be from 1 to the end of --seconds {}, not {}",
+      return std::unexpected(fmt::format("{} must be at least 1 and below {} (--seconds), not {}",
                                          name, arguments.seconds, *moment));
   return {};
 }
@@ -95,12 +97,12 @@ Result<double> parse_frequency(const std::string& text) {
 }
 
 Result<sim::sync::Experiment> parse_plan(const SimSyncArguments& arguments) {
-  if (auto good = understand_numbers(arguments); !good) return std::unexpected(good.error());
+  if (auto good = check_numbers(arguments); !good) return std::unexpected(good.error());
   const std::string& up_text = arguments.jitter_up.empty() ? arguments.jitter : arguments.jitter_up;
   const std::string& down_text =
       arguments.jitter_down.empty() ? arguments.jitter : arguments.jitter_down;
-  TRY(up, way(arguments.delay, up_text));
-  TRY(down, way(arguments.delay, down_text));
+  TRY(up, one_way_delay(arguments.delay, up_text));
+  TRY(down, one_way_delay(arguments.delay, down_text));
   TRY(offset, parse_span(arguments.offset));
   TRY(longer_up, parse_span(arguments.longer_up));
   TRY(clock_jump, parse_span(arguments.clock_jump));
@@ -137,9 +139,8 @@ Result<sim::sync::Experiment> parse_plan(const SimSyncArguments& arguments) {
   if (!arguments.liars.empty()) {
     TRY(liars, sim::sync::parse_liars(arguments.liars));
     if (liars.count > arguments.clients)
-      return std::unexpected(fmt::format(
-          "--liars {}: of {} clients at least one must be honest, with or without the master",
-          arguments.liars, arguments.clients));
+      return std::unexpected(fmt::format("--liars {} exceeds the {} clients; see --clients",
+                                         arguments.liars, arguments.clients));
     experiment.liars = liars;
     experiment.liars.master = arguments.lying_master;
   } else if (arguments.lying_master) {
@@ -147,7 +148,7 @@ Result<sim::sync::Experiment> parse_plan(const SimSyncArguments& arguments) {
         std::string("--lying-master needs --liars, for example --liars 2:drifting"));
   }
   if (!arguments.later_jitter.empty()) {
-    TRY(later, way(arguments.delay, arguments.later_jitter));
+    TRY(later, one_way_delay(arguments.delay, arguments.later_jitter));
     experiment.later_up = experiment.later_down = later;
   }
   const bool changes =

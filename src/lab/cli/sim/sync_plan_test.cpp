@@ -5,14 +5,14 @@
 namespace tempo::cli {
 namespace {
 
-TEST(SyncOrder, ADelayIsAWireAndItsQueue) {
+TEST(SyncPlan, AddsDelayAndJitter) {
   const auto plan = parse_plan(SimSyncArguments{.delay = "50us", .jitter_up = "exp:200us"});
   ASSERT_TRUE(plan.has_value());
   EXPECT_EQ(plan->up.text(), "50us+exp:200us");
   EXPECT_EQ(plan->down.text(), "50us+exp:100us");
 }
 
-TEST(SyncOrder, FrequenciesHaveUnits) {
+TEST(SyncPlan, ParsesFrequencies) {
   EXPECT_DOUBLE_EQ(*parse_frequency("50ppm"), 50e-6);
   EXPECT_DOUBLE_EQ(*parse_frequency("3ppb"), 3e-9);
   EXPECT_DOUBLE_EQ(*parse_frequency("2e-6"), 2e-6);
@@ -20,7 +20,7 @@ TEST(SyncOrder, FrequenciesHaveUnits) {
     EXPECT_FALSE(parse_frequency(wrong).has_value()) << wrong;
 }
 
-TEST(SyncOrder, SaysWhatCannotBe) {
+TEST(SyncPlan, RefusesInvalidOptions) {
   for (const SimSyncArguments& wrong :
        {SimSyncArguments{.clients = 0}, SimSyncArguments{.jitter = "exp:"},
         SimSyncArguments{.loss = 1}, SimSyncArguments{.frequency = "1000ppm"},
@@ -36,7 +36,7 @@ TEST(SyncOrder, SaysWhatCannotBe) {
   }
 }
 
-TEST(SyncOrder, ChangesComeInTheMiddleUnlessTold) {
+TEST(SyncPlan, PlacesChangesInTheMiddleByDefault) {
   EXPECT_EQ(parse_plan(SimSyncArguments{.longer_up = "200us"})->change_at, 2500U);
   EXPECT_EQ(parse_plan(SimSyncArguments{})->change_at, std::nullopt);
 }
