@@ -1,4 +1,4 @@
-// The built program, run as a user runs it: its answers, and what it refuses.
+// tempo-lab as a user runs it: elections, clocks, and bad usage.
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "program.h"
+#include "lab_program.h"
 
 namespace tempo {
 namespace {
@@ -30,9 +30,15 @@ bool is_hash(const json& value) {
 
 // --- one run ---
 
+// A seed has 64 bits; JSON numbers are exact up to 2^53 only.
+TEST(OneRun, PrintsTheSeedAsAString) {
+  EXPECT_EQ(lab_answer("sim election --nodes 3 --seed 18446744073709551615 --json")["seed"],
+            "18446744073709551615");
+}
+
 // 20 survivors: Election 1, Accept 19, Ack 19, Masterup 1, Slaveup 19.
-TEST(OneRun, CostsAsThePaperSays) {
-  json run = answer("sim election --nodes 21 --scenario master-crash --repeats 0 --json");
+TEST(OneRun, HasTheCostOfThePaper) {
+  json run = lab_answer("sim election --nodes 21 --scenario master-crash --repeats 0 --json");
   EXPECT_EQ(run["election_messages"], 59);
   EXPECT_EQ(run["nodes"], 21);
   EXPECT_EQ(run["survivors"], 20);
@@ -46,8 +52,8 @@ TEST(OneRun, CostsAsThePaperSays) {
   EXPECT_EQ(run["messages"]["refuse"], 0);
 }
 
-TEST(OneRun, HasTheseFields) {
-  json run = answer("sim election --nodes 4 --loss 0.2 --json");
+TEST(OneRun, PrintsTheseFields) {
+  json run = lab_answer("sim election --nodes 4 --loss 0.2 --json");
   for (const char* name : {"nodes", "survivors", "election_messages", "repeats_sent", "masters"})
     EXPECT_TRUE(run[name].is_number_unsigned()) << name;
   EXPECT_TRUE(run["time_to_master_s"].is_number_float());
@@ -61,9 +67,9 @@ TEST(OneRun, HasTheseFields) {
 
 // --- clocks ---
 
-TEST(Clocks, AnswerWithEveryFigure) {
+TEST(Clocks, PrintEveryFigure) {
   json run =
-      answer("sim sync --clients 2 --jitter exp:10us --seconds 200 --discard 80 --seeds 2 --json");
+      lab_answer("sim sync --clients 2 --jitter exp:10us --seconds 200 --discard 80 --seeds 2 --json");
   for (const char* name :
        {"rms_us", "p99_us", "max_us", "true_rms_us", "client_to_client_rms_us", "spread_p99_us",
         "converged_1ms_s", "converged_20us_s", "packets_per_second"}) {
@@ -79,19 +85,18 @@ TEST(Clocks, AnswerWithEveryFigure) {
   EXPECT_LT(run["rms_us"].get<double>(), 5);
 }
 
-// Without a master there is no time to it.
-TEST(OneRun, SaysNullForATimeThatNeverCame) {
-  const Ended ended = tempo("sim election --nodes 3 --until 100ms --json");
+TEST(OneRun, PrintsNullForTheTimeToAMasterIfThereIsNone) {
+  const Ended ended = lab("sim election --nodes 3 --until 100ms --json");
   EXPECT_EQ(ended.status, 1);
-  json run = json::parse(ended.out, nullptr, false);
+  json run = data_in(ended);
   EXPECT_TRUE(run["time_to_master_s"].is_null());
   EXPECT_EQ(run["masters"], 0);
   ASSERT_EQ(run["violations"].size(), 1U);
-  EXPECT_EQ(run["violations"][0]["promise"], "one-master");
+  EXPECT_EQ(run["violations"][0]["property"], "one-master");
 }
 
-TEST(OneRun, TellsAPersonInATable) {
-  const Ended ended = tempo("sim election --nodes 21 --scenario master-crash --repeats 0");
+TEST(OneRun, PrintsATable) {
+  const Ended ended = lab("sim election --nodes 21 --scenario master-crash --repeats 0");
   EXPECT_EQ(ended.status, 0);
   EXPECT_THAT(ended.err, IsEmpty());
   EXPECT_THAT(ended.out, ::testing::ContainsRegex("election messages +59\n"));
@@ -100,7 +105,7 @@ TEST(OneRun, TellsAPersonInATable) {
 
 TEST(OneRun, ComparesWithTheBaselines) {
   json run =
-      answer("sim election --nodes 9 --scenario master-crash --repeats 0 --baselines --json");
+      lab_answer("sim election --nodes 9 --scenario master-crash --repeats 0 --baselines --json");
   ASSERT_GE(run["baselines"].size(), 2U);
   for (json& baseline : run["baselines"]) {
     EXPECT_EQ(baseline["one_leader"], true) << baseline;
@@ -110,8 +115,8 @@ TEST(OneRun, ComparesWithTheBaselines) {
 
 // --- many runs ---
 
-TEST(ManyRuns, HaveTheseFields) {
-  json runs = answer("sim election --nodes 5 --scenario master-crash --runs 40 --json");
+TEST(ManyRuns, PrintTheseFields) {
+  json runs = lab_answer("sim election --nodes 5 --scenario master-crash --runs 40 --json");
   for (const char* name : {"runs", "one_master", "no_master", "several_masters", "ever_two_masters",
                            "collisions", "violations"})
     EXPECT_TRUE(runs[name].is_number_unsigned()) << name;
@@ -131,60 +136,72 @@ TEST(ManyRuns, HaveTheseFields) {
   EXPECT_TRUE(is_hash(runs["trace_hash"]));
 }
 
-TEST(ManyRuns, AverageTheSingleOnes) {
+TEST(ManyRuns, AverageTheSingleRuns) {
   double sum = 0, longest = 0;
   for (int seed = 5; seed < 9; ++seed) {
-    json run = answer(
+    json run = lab_answer(
         fmt::format("sim election --nodes 4 --scenario master-crash --seed {} --json", seed));
     sum += run["time_to_master_s"].get<double>();
     longest = std::max(longest, run["time_to_master_s"].get<double>());
   }
-  json runs = answer("sim election --nodes 4 --scenario master-crash --seed 5 --runs 4 --json");
+  json runs = lab_answer("sim election --nodes 4 --scenario master-crash --seed 5 --runs 4 --json");
   EXPECT_NEAR(runs["time_to_master_s"]["mean"], sum / 4, 1e-9);
   EXPECT_EQ(runs["time_to_master_s"]["max"], longest);
 }
 
-// --- the same again ---
+// --- reproducibility ---
 
 TEST(SameSeed, SameHashOnAnyNumberOfThreads) {
   const std::string line =
       "sim election --nodes 5 --scenario churn --loss 0.1 --seed 7 --runs 12 --json --threads ";
-  json one = answer(line + "1");
-  json two = answer(line + "2");
+  json one = lab_answer(line + "1");
+  json two = lab_answer(line + "2");
   EXPECT_EQ(one["trace_hash"], two["trace_hash"]);
   EXPECT_EQ(one["time_to_master_s"], two["time_to_master_s"]);
   EXPECT_EQ(one["election_messages"], two["election_messages"]);
-  json other = answer(
+  json other = lab_answer(
       "sim election --nodes 5 --scenario churn --loss 0.1 --seed 8 --runs 12 --json --threads 2");
   EXPECT_NE(other["trace_hash"], one["trace_hash"]);
 }
 
-// The one number here that comes from the program itself. It stands in lab/sim/election's tests as
-// well, which run with sanitizers: all builds do the same, bit for bit. Update it when elections
-// change on purpose, and look at two builds when you do.
+// The hash comes from the program itself. The tests of lab/studies/election contain it too and run
+// with sanitizers, so all builds compute the same bits. Update it when elections change on purpose,
+// and compare two builds then.
 TEST(SameSeed, SameHashInEveryBuild) {
-  json run = answer(
+  json run = lab_answer(
       "sim election --nodes 7 --scenario churn --loss 0.1 --duplicate 0.05 --reorder 0.1 "
       "--delay 100us+exp:200us --seed 42 --json");
   EXPECT_EQ(run["trace_hash"], "dcd7e27b2ee91d54");
 }
 
-// --- bad usage: nothing is done, one sentence says why ---
+// --- bad usage: an error message and status 2 ---
 
 class BadUsage : public ::testing::TestWithParam<std::string_view> {};
 
-TEST_P(BadUsage, IsAnsweredBySentenceAndStatus) {
-  const Ended ended = tempo(GetParam());
+TEST_P(BadUsage, PrintsAnError) {
+  const Ended ended = lab(GetParam());
   EXPECT_EQ(ended.status, 2) << ended.err;
   EXPECT_THAT(ended.out, IsEmpty());
   const std::vector<std::string> lines = lines_of(ended.err);
   ASSERT_FALSE(lines.empty());
-  EXPECT_GT(lines[0].size(), 10U) << "a sentence";
-  // What the option parser says itself is followed by a pointer to the help.
-  ASSERT_LE(lines.size(), 2U) << ended.err;
-  if (lines.size() == 2) {
-    EXPECT_EQ(lines[1], "Run with --help for more information.");
+  EXPECT_THAT(lines[0], StartsWith("tempo-lab"));
+  EXPECT_GT(lines[0].size(), 20U) << "a sentence";
+  // Errors of the option parser are followed by the usage.
+  if (lines.size() > 1) {
+    EXPECT_THAT(lines[1], StartsWith("Usage: tempo-lab ")) << ended.err;
+    EXPECT_THAT(lines.back(), StartsWith("See 'tempo-lab")) << ended.err;
+    EXPECT_LE(lines.size(), 4U) << ended.err;
   }
+}
+
+TEST_P(BadUsage, PrintsAJsonObjectWithJson) {
+  const Ended ended = lab(std::string(GetParam()) + " --json");
+  EXPECT_EQ(ended.status, 2);
+  const json object = object_in(ended);
+  EXPECT_FALSE(object.contains("data"));
+  EXPECT_EQ(object["error"]["status"], 2);
+  EXPECT_EQ(object["error"]["code"], "usage");
+  EXPECT_GT(error_message(ended).size(), 10U);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -211,7 +228,7 @@ INSTANTIATE_TEST_SUITE_P(
         "sim capacity --threads 257", "sim sync --threads 257",
         "sim app group-server --threads 257", "sim lock --threads 257", "sim ring --threads 257",
         "sim election --until 0", "sim election --until soon", "sim election --runs 2 --trace",
-        "sim election --runs 2 --diagram -", "sim election --trace --json",
+        "sim election --runs 2 --diagram -",
         "sim election --diagram /nonexistent/directory/election.html",
         "sim election --script /nonexistent/directory/election.txt",
         "sim election --baselines --nodes 1",
@@ -224,26 +241,27 @@ INSTANTIATE_TEST_SUITE_P(
       return name;
     });
 
-// --- a broken promise ---
+// --- violations ---
 
-TEST(BrokenPromise, IsSaidWithALineThatReplaysIt) {
-  const Ended ended = tempo(kBroken);
+TEST(Violation, IsPrintedWithTheCommandThatReplaysIt) {
+  const Ended ended = lab(kBroken);
   EXPECT_EQ(ended.status, 1);
   const std::vector<std::string> lines = lines_of(ended.err);
   ASSERT_GE(lines.size(), 2U);
-  EXPECT_THAT(lines[0], AllOf(StartsWith("broken: one-master at "), EndsWith("are both masters")));
-  ASSERT_THAT(lines.back(), StartsWith("replay: tempo sim election "));
-  const Ended again = tempo(lines.back().substr(std::string_view("replay: tempo ").size()));
+  EXPECT_THAT(lines[0], AllOf(StartsWith("violated: one-master at "), EndsWith("are both masters")));
+  ASSERT_THAT(lines.back(), StartsWith("replay: tempo-lab sim election "));
+  const Ended again = lab(lines.back().substr(std::string_view("replay: tempo-lab ").size()));
   EXPECT_EQ(again.status, 1);
   EXPECT_EQ(again.out, ended.out);
   EXPECT_EQ(again.err, ended.err);
 }
 
-TEST(BrokenPromise, AmongManyRunsTheFirstIsReplayed) {
-  const Ended ended = tempo(std::string(kBroken) + " --runs 3 --seed 10 --json");
+TEST(Violation, OfTheFirstRunIsReplayed) {
+  const Ended ended = lab(std::string(kBroken) + " --runs 3 --seed 10 --json");
   EXPECT_EQ(ended.status, 1);
-  EXPECT_GE(json::parse(ended.out, nullptr, false)["violations"], 3);
-  EXPECT_THAT(lines_of(ended.err).back(), EndsWith("--seed 10"));
+  EXPECT_GE(data_in(ended)["violations"], 3);
+  EXPECT_EQ(data_in(ended)["seed"], "10");
+  EXPECT_THAT(error_message(ended), EndsWith("--seed 10"));
 }
 
 }  // namespace

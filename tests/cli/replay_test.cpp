@@ -1,8 +1,8 @@
-// `tempo sim replay` of traces: a simulation's, and those of real daemons on this machine.
+// `tempo-lab sim replay` with traces of a simulation and of daemons on this machine.
 #include <cstdlib>
 #include <filesystem>
 
-#include "program.h"
+#include "lab_program.h"
 
 namespace tempo {
 namespace {
@@ -14,27 +14,27 @@ void write(const TemporaryFile& file, const std::string& text) {
   std::ofstream(file.path()) << text;
 }
 
-TEST(ReplayOfTrace, IsTheSimulationItCameFrom) {
+TEST(ReplayOfTrace, HasTheHashOfItsSimulation) {
   const TemporaryFile trace{"trace"};
   const std::string run = "sim election --nodes 4 --scenario master-crash --loss 0.1 --seed 3";
-  const Ended traced = tempo(run + " --trace");
+  const Ended traced = lab(run + " --trace");
   ASSERT_EQ(traced.status, 0) << traced.err;
   write(trace, traced.out);
-  const json replayed = answer("sim replay --json " + trace.path());
-  EXPECT_EQ(replayed["trace_hash"], answer(run + " --json")["trace_hash"]);
+  const json replayed = lab_answer("sim replay --json " + trace.path());
+  EXPECT_EQ(replayed["trace_hash"], lab_answer(run + " --json")["trace_hash"]);
   EXPECT_EQ(replayed["nodes"], 4);
-  EXPECT_THAT(tempo("sim replay --trace " + trace.path()).out, StartsWith(traced.out));
+  EXPECT_THAT(lab("sim replay --trace " + trace.path()).out, StartsWith(traced.out));
 }
 
-TEST(ReplayOfTrace, SaysWhatItCannotRead) {
+TEST(ReplayOfTrace, RefusesInvalidLines) {
   const TemporaryFile trace{"trace"};
   write(trace, "1 1 becomes master\nnonsense\n");
-  const Ended ended = tempo("sim replay " + trace.path());
+  const Ended ended = lab("sim replay " + trace.path());
   EXPECT_EQ(ended.status, 2);
   EXPECT_THAT(ended.err, HasSubstr("line 2 is not a line of a trace: 'nonsense'"));
 }
 
-// A tempod on 127.0.0.`number`, with a directory of its own.
+// A tempod on 127.0.0.`number` with its own directory.
 class Daemon {
  public:
   explicit Daemon(int number)
@@ -64,7 +64,7 @@ class Daemon {
   Child child_;
 };
 
-TEST(ReplayOfTrace, ShowsWhatADaemonDid) {
+TEST(ReplayOfTrace, DrawsTheTraceOfADaemon) {
   const Daemon first(1);
   ASSERT_EQ(tempo("wait-sync --timeout 20s --timeout 10s --socket " + first.socket()).status, 0);
   Child follow(words_of("trace follow --socket " + first.socket()));
@@ -83,20 +83,20 @@ TEST(ReplayOfTrace, ShowsWhatADaemonDid) {
 
   const TemporaryFile trace{"trace"};
   write(trace, ended.out);
-  const json replayed = answer("sim replay --json " + trace.path());
+  const json replayed = lab_answer("sim replay --json " + trace.path());
   EXPECT_EQ(replayed["names"], json::array({"host1", "host2"}));
   EXPECT_EQ(replayed["states"][0], "master");
-  std::string told;
+  std::string events;
   for (const std::string& line : lines_of(ended.out))
-    if (!line.starts_with('#')) told += line + '\n';
-  EXPECT_THAT(tempo("sim replay --trace " + trace.path()).out, StartsWith(told));
+    if (!line.starts_with('#')) events += line + '\n';
+  EXPECT_THAT(lab("sim replay --trace " + trace.path()).out, StartsWith(events));
 
   const TemporaryFile page{"page.html"};
-  ASSERT_EQ(tempo("sim replay " + trace.path() + " --diagram " + page.path()).status, 0);
-  EXPECT_EQ(count(page.text(), "class=\"arrow\""), count(told, " received\n"));
-  EXPECT_EQ(count(page.text(), "class=\"state\""), count(told, " becomes "));
+  ASSERT_EQ(lab("sim replay " + trace.path() + " --diagram " + page.path()).status, 0);
+  EXPECT_EQ(count(page.text(), "class=\"arrow\""), count(events, " received\n"));
+  EXPECT_EQ(count(page.text(), "class=\"state\""), count(events, " becomes "));
   EXPECT_THAT(page.text(), HasSubstr("host2"));
-  const Ended drawn = tempo("sim replay " + trace.path() + " --diagram -");
+  const Ended drawn = lab("sim replay " + trace.path() + " --diagram -");
   EXPECT_EQ(drawn.status, 0);
   EXPECT_THAT(drawn.out, HasSubstr("host1"));
   EXPECT_THAT(drawn.out, HasSubstr("probe"));

@@ -1,4 +1,4 @@
-// `tempo report` at a glance: what it writes, what it keeps, what it refuses.
+// `tempo-lab report --glance`: its files, resumed runs, and invalid options.
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -13,7 +13,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "program.h"
+#include "lab_program.h"
 
 namespace tempo {
 namespace {
@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// A directory that is gone when the test is over.
+// A directory that the test removes at its end.
 class Report : public ::testing::Test {
  protected:
   Report()
@@ -34,7 +34,7 @@ class Report : public ::testing::Test {
   Report& operator=(const Report&) = delete;
 
   Ended report(std::string_view options) const {
-    return tempo(fmt::format("report --paper ring --out {} {}", directory_.string(), options));
+    return lab(fmt::format("report --paper ring --out {} {}", directory_.string(), options));
   }
   std::string text_of(const char* name) const {
     std::ostringstream text;
@@ -45,7 +45,7 @@ class Report : public ::testing::Test {
   fs::path directory_;
 };
 
-TEST_F(Report, WritesAPageAndTheNumbers) {
+TEST_F(Report, WritesThePageAndTheNumbers) {
   const Ended ended = report("--glance");
   EXPECT_EQ(ended.status, 0) << ended.out << ended.err;
   EXPECT_THAT(ended.out, HasSubstr("3/8"));
@@ -60,7 +60,7 @@ TEST_F(Report, WritesAPageAndTheNumbers) {
   EXPECT_THAT(text_of("report.html"), HasSubstr("Equitable Probabilistic Elections"));
 }
 
-TEST_F(Report, FindsTheSameWithAnyNumberOfThreads) {
+TEST_F(Report, DoesNotDependOnThreads) {
   report("--glance --threads 1");
   const std::string one = text_of("results.json");
   fs::remove_all(directory_);
@@ -71,52 +71,53 @@ TEST_F(Report, FindsTheSameWithAnyNumberOfThreads) {
   EXPECT_NE(text_of("results.json"), one);
 }
 
-TEST_F(Report, GoesOnWhereItEnded) {
+TEST_F(Report, ReusesStoredExperiments) {
   report("--glance");
   const std::string before = text_of("results.json");
-  EXPECT_THAT(report("--glance").out, HasSubstr("8 of 8 experiments had been done before"));
-  // One is missing, one is spoilt, one was found with another seed.
+  EXPECT_THAT(report("--glance").out, HasSubstr("8 of 8 experiments from an earlier run"));
+  // One file is missing, one is damaged, one belongs to another experiment.
   fs::remove(directory_ / "kept" / "ring-ties.json");
   std::ofstream(directory_ / "kept" / "ring-equity.json") << "{\"key\":";
   fs::copy_file(directory_ / "kept" / "ring-growth.json", directory_ / "kept" / "ring-faulty.json",
                 fs::copy_options::overwrite_existing);
-  EXPECT_THAT(report("--glance").out, HasSubstr("5 of 8 experiments had been done before"));
+  EXPECT_THAT(report("--glance").out, HasSubstr("5 of 8 experiments from an earlier run"));
   EXPECT_EQ(text_of("results.json"), before);
-  EXPECT_THAT(report("--glance --seed 2").out, Not(HasSubstr("had been done before")));
+  EXPECT_THAT(report("--glance --seed 2").out, Not(HasSubstr("from an earlier run")));
 }
 
-TEST_F(Report, CanBeInterrupted) {
-  Child child(words_of(fmt::format("report --paper ring --full --out {}", directory_.string())));
+TEST_F(Report, StopsOnInterrupt) {
+  Child child(words_of(fmt::format("report --paper ring --full --out {}", directory_.string())),
+              TEMPO_LAB_BINARY);
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (!fs::exists(directory_ / "kept") && std::chrono::steady_clock::now() < deadline)
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   kill(child.id(), SIGINT);
   const Ended ended = child.wait();
   EXPECT_EQ(ended.status, 130) << ended.out << ended.err;
-  EXPECT_THAT(ended.err, HasSubstr("goes on from there"));
+  EXPECT_THAT(ended.err, HasSubstr("run the same command again to resume"));
   EXPECT_FALSE(fs::exists(directory_ / "report.html"));
 }
 
-TEST_F(Report, AnswersInJson) {
+TEST_F(Report, PrintsJson) {
   const Ended ended = report("--glance --json");
   EXPECT_EQ(ended.status, 0) << ended.err;
-  const json summary = json::parse(ended.out);
+  const json summary = data_in(ended);
   EXPECT_EQ(summary["errata"], 4);
   EXPECT_EQ(summary["confidence"], 0.9999);
   EXPECT_EQ(summary["claims"][0]["paper"], "ring");
 }
 
-TEST_F(Report, RefusesWhatCannotBe) {
-  Ended ended = tempo(fmt::format("report --paper bible --out {}", directory_.string()));
+TEST_F(Report, RefusesInvalidOptions) {
+  Ended ended = lab(fmt::format("report --paper bible --out {}", directory_.string()));
   EXPECT_EQ(ended.status, 2);
-  EXPECT_THAT(ended.err, HasSubstr("--paper is one of tempo, ring, archimedean, capacity, all"));
+  EXPECT_THAT(ended.err, HasSubstr("--paper must be one of tempo, ring, archimedean, capacity, all"));
   ended = report("--quick --full");
   EXPECT_EQ(ended.status, 2);
   EXPECT_THAT(ended.err, HasSubstr("exclude each other"));
   ended = report("--threads 5000");
   EXPECT_EQ(ended.status, 2);
   EXPECT_FALSE(fs::exists(directory_)) << "nothing was done";
-  ended = tempo("report --glance --paper ring --out /dev/null/here");
+  ended = lab("report --glance --paper ring --out /dev/null/here");
   EXPECT_EQ(ended.status, 2);
   EXPECT_THAT(ended.err, HasSubstr("choose another with --out"));
 }
