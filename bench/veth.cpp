@@ -37,7 +37,7 @@ class PublishedClock {
   PublishedClock(const PublishedClock&) = delete;
   PublishedClock& operator=(const PublishedClock&) = delete;
 
-  bool published() const { return !mapping_.none(); }
+  bool published() const { return !mapping_.empty(); }
   // Its reading at `raw` minus `base`, nanoseconds; NaN: not published.
   double at(Instant raw, WallTime base) const {
     const auto loaded = page::load(*mapping_.page());
