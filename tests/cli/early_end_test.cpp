@@ -1,4 +1,4 @@
-// A tempod that is told to end before it has quite begun ends, and leaves nobody behind.
+// A tempod that gets a signal while it starts ends, and leaves no process behind.
 #include <chrono>
 #include <filesystem>
 #include <string>
@@ -24,10 +24,10 @@ using namespace std::chrono_literals;
 using std::chrono::steady_clock;
 
 constexpr int kTrials = 60;
-constexpr Nanos kBeginning = 40ms;  // what it does first takes about so long
+constexpr Nanos kBeginning = 40ms;  // duration of the start
 constexpr Nanos kWorkersBeginning = 1ms;
 
-// With all that it starts in a process group of its own.
+// tempod and its children, in a process group of their own.
 class Daemon {
  public:
   explicit Daemon(const std::string& directory) {
@@ -56,8 +56,8 @@ class Daemon {
 
   pid_t id() const { return id_; }
   bool ended() { return ended_ = ended_ || waitpid(id_, &status_, WNOHANG) == id_; }
-  int status() const { return status_; }  // as wait() has it
-  // What it leaves behind comes to us, and is nobody any more when it has ended.
+  int status() const { return status_; }  // as wait() reports it
+  // This process adopts the children that tempod leaves behind; none may remain after it has ended.
   bool leaves_nobody() const {
     while (waitpid(-id_, nullptr, WNOHANG) > 0) {
     }
@@ -70,7 +70,7 @@ class Daemon {
   bool ended_ = false;
 };
 
-// Exactly, without sleeping: a moment is shorter than that takes.
+// Busy-waits: a sleep is coarser than the moments under test.
 void spin(Nanos span) {
   for (const auto end = steady_clock::now() + span; steady_clock::now() < end;) {
   }
@@ -92,7 +92,7 @@ class EarlyEnd : public testing::Test {
     kill(daemon.id(), SIGTERM);
     ASSERT_TRUE(wait_for(20s, [&] { return daemon.ended(); })) << "trial " << trial;
     EXPECT_TRUE(daemon.leaves_nobody()) << "trial " << trial;
-    // Before it takes signals it ends by them; then on request.
+    // Before tempod handles signals, they kill it; afterwards it exits by itself.
     const int status = daemon.status();
     EXPECT_TRUE(WIFSIGNALED(status) ? WTERMSIG(status) == SIGTERM : WEXITSTATUS(status) == 0)
         << "trial " << trial << ": " << status;
@@ -102,7 +102,7 @@ class EarlyEnd : public testing::Test {
   Stream chance_{1, 0, 0};
 };
 
-TEST_F(EarlyEnd, ComesAtAnyMoment) {
+TEST_F(EarlyEnd, EndsAtAnyMoment) {
   for (int i = 0; i < kTrials; ++i) {
     Daemon daemon(directory_);
     spin(chance_.uniform(Nanos{0}, kBeginning));
@@ -111,7 +111,7 @@ TEST_F(EarlyEnd, ComesAtAnyMoment) {
   }
 }
 
-TEST_F(EarlyEnd, ComesWhenTheWorkerBegins) {
+TEST_F(EarlyEnd, EndsWhileTheWorkerStarts) {
   for (int i = 0; i < kTrials; ++i) {
     Daemon daemon(directory_);
     const auto limit = steady_clock::now() + 20s;
@@ -124,8 +124,8 @@ TEST_F(EarlyEnd, ComesWhenTheWorkerBegins) {
   }
 }
 
-// Whoever kills the parent ends the worker, also one that has only begun.
-TEST_F(EarlyEnd, OfTheParentIsTheWorkersToo) {
+// When the parent is killed, the worker ends too, even while it starts.
+TEST_F(EarlyEnd, EndsTheWorkerWithTheParent) {
   for (int i = 0; i < kTrials; ++i) {
     Daemon daemon(directory_);
     const auto limit = steady_clock::now() + 20s;
