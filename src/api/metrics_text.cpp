@@ -19,7 +19,7 @@ constexpr std::array<MetricHelp, 29> kMetrics{{
     {"tempo_offset_seconds", "gauge", "this clock minus network time, by the last estimate"},
     {"tempo_bound_seconds", "gauge", "largest error of the clock; absent without network time"},
     {"tempo_rate_ppm", "gauge", "rate of this clock over the raw clock"},
-    {"tempo_scale", "gauge", "number of the time scale; clocks may step to a new one"},
+    {"tempo_timescale_generation", "gauge", "how often network time was set by hand"},
     {"tempo_exchanges_total", "counter", "timestamp exchanges with the reference"},
     {"tempo_may_lead", "gauge", "1 if this machine may become master"},
     {"tempo_authenticated", "gauge", "1 if a key is in use"},
@@ -114,7 +114,7 @@ void clock_metrics(std::string& out, const Snapshot& s) {
     Family(out, "tempo_latest_seconds").sample("", seconds_text(s.latest_ns));
   }
   Family(out, "tempo_rate_ppm").sample("", s.rate_ppm);
-  Family(out, "tempo_scale").sample("", s.timescale_generation);
+  Family(out, "tempo_timescale_generation").sample("", s.timescale_generation);
   Family(out, "tempo_exchanges_total").sample("", fmt::format("{}", s.exchanges));
   Family(out, "tempo_may_lead").sample("", s.may_lead ? 1 : 0);
   Family(out, "tempo_authenticated").sample("", s.authenticated ? 1 : 0);
