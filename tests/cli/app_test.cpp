@@ -123,10 +123,9 @@ TEST(SimApp, RefusesInvalidOptions) {
 TEST(SimApp, PrintsAViolationAsAnErrorInJson) {
   const Ended ended = lab("sim app mutual-exclusion --variant naive --nodes 6 --runs 3 --json");
   EXPECT_EQ(ended.status, 1);
-  const json object = object_in(ended);
-  EXPECT_EQ(object["data"]["broken"], 3);
-  EXPECT_EQ(object["error"]["status"], 1);
-  EXPECT_EQ(object["error"]["code"], "no");
+  EXPECT_EQ(data_in(ended)["broken"], 3);
+  EXPECT_EQ(error_in(ended)["status"], 1);
+  EXPECT_EQ(error_in(ended)["code"], "no");
   EXPECT_THAT(error_message(ended), HasSubstr("replay: tempo-lab sim app "));
 }
 

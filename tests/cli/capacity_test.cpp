@@ -1,5 +1,5 @@
-// `tempo-lab sim capacity`, `tempo-lab check capacity` and `tempo-lab analyze algorithm-c`, as a user runs
-// them.
+// `tempo-lab sim capacity`, `tempo-lab check capacity` and `tempo-lab analyze algorithm-c`, as a
+// user runs them.
 #include <string>
 
 #include <gmock/gmock.h>
@@ -37,8 +37,8 @@ TEST(SimCapacity, DoesNotDependOnThreads) {
 }
 
 TEST(SimCapacity, RunsOnAtomicBroadcast) {
-  json sum =
-      lab_answer("sim capacity --algorithm b1 --broadcast atomic --start-skew 1ms --runs 50 --json");
+  json sum = lab_answer(
+      "sim capacity --algorithm b1 --broadcast atomic --start-skew 1ms --runs 50 --json");
   EXPECT_EQ(sum["unique"], 50);
   EXPECT_LE(sum["time_T"]["max"], 3.0);
 }
@@ -48,11 +48,12 @@ TEST(SimCapacity, RefusesInvalidOptions) {
     const char* options;
     const char* error;
   };
-  for (const Case& wrong : {Case{"--algorithm b2 --nodes 6 --malicious 2", "--malicious 2 needs at least 7 nodes"},
-                            Case{"--algorithm a --loss 0.1", "--loss is for --algorithm c"},
-                            Case{"--algorithm d", "one of a, b1, b2, b2-unordered, c"},
-                            Case{"--algorithm b1 --malicious 1 --nodes 4", "tolerate no malicious node"},
-                            Case{"--candidates 9", "--candidates must be from 1 to 5"}}) {
+  for (const Case& wrong :
+       {Case{"--algorithm b2 --nodes 6 --malicious 2", "--malicious 2 needs at least 7 nodes"},
+        Case{"--algorithm a --loss 0.1", "--loss is for --algorithm c"},
+        Case{"--algorithm d", "one of a, b1, b2, b2-unordered, c"},
+        Case{"--algorithm b1 --malicious 1 --nodes 4", "tolerate no malicious node"},
+        Case{"--candidates 9", "--candidates must be from 1 to 5"}}) {
     const Ended ended = lab(std::string("sim capacity ") + wrong.options);
     EXPECT_EQ(ended.status, 2) << wrong.options;
     EXPECT_THAT(ended.err, HasSubstr(wrong.error));

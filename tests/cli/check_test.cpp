@@ -39,10 +39,10 @@ TEST(Check, WarnsIfNoElectionTakesPlace) {
 
 TEST(Check, ReplaysACounterexample) {
   const TemporaryFile script{"replay"};
-  const Ended ended = lab(
-      "check election --variant refuse-duplicate --crashes 1 --duplicates 1 --delay 1 --json "
-      "--replay " +
-      script.path());
+  const Ended ended =
+      lab("check election --variant refuse-duplicate --crashes 1 --duplicates 1 --delay 1 --json "
+          "--replay " +
+          script.path());
   EXPECT_EQ(ended.status, 1);
   const json found = data_in(ended);
   ASSERT_EQ(found["violations"].size(), 1U);
@@ -55,10 +55,10 @@ TEST(Check, ReplaysACounterexample) {
 
 TEST(Check, ReplaysAConflictThatStopsBothMasters) {
   const TemporaryFile script{"replay"};
-  const Ended ended = lab(
-      "check election --variant conflict-kills-both --starts 0,1,16 --cut 1,3 --cut-until 19 "
-      "--delay 1 --losses 1 --json --replay " +
-      script.path());
+  const Ended ended =
+      lab("check election --variant conflict-kills-both --starts 0,1,16 --cut 1,3 --cut-until 19 "
+          "--delay 1 --losses 1 --json --replay " +
+          script.path());
   EXPECT_EQ(ended.status, 1);
   const json found = data_in(ended);
   ASSERT_EQ(found["violations"].size(), 1U);

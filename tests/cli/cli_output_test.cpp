@@ -33,14 +33,15 @@ using ::testing::StartsWith;
 
 TEST(Script, RepeatsARun) {
   const TemporaryFile file("kept.txt");
-  json run = lab_answer("sim election --nodes 5 --scenario two-candidates --seed 3 --json --script " +
-                    file.path());
+  json run = lab_answer(
+      "sim election --nodes 5 --scenario two-candidates --seed 3 --json --script " + file.path());
   const std::string script = file.text();
   const Result<std::string> again = sim::election::answered(script);
   ASSERT_TRUE(again.has_value()) << again.error();
   EXPECT_EQ(*again, script);
-  EXPECT_THAT(script, AllOf(StartsWith("# A run that violates no property.\n"), HasSubstr("\n----\n"),
-                            HasSubstr("promises are kept\none-master holds\n")));
+  EXPECT_THAT(script,
+              AllOf(StartsWith("# A run that violates no property.\n"), HasSubstr("\n----\n"),
+                    HasSubstr("promises are kept\none-master holds\n")));
   EXPECT_THAT(script,
               HasSubstr(fmt::format(" {} becomes master\n", run["master_nodes"][0].get<int>())));
 }
@@ -60,8 +61,7 @@ TEST(Script, IsShrunkAndStillViolatesTheProperty) {
 
 TEST(Plot, IsASelfContainedPage) {
   const TemporaryFile file("clocks.html");
-  const Ended ended =
-      lab("sim sync --clients 3 --seconds 100 --discard 40 --html " + file.path());
+  const Ended ended = lab("sim sync --clients 3 --seconds 100 --discard 40 --html " + file.path());
   EXPECT_EQ(ended.status, 0);
   const std::string page = file.text();
   EXPECT_THAT(page, StartsWith("<!doctype html>"));
@@ -138,59 +138,59 @@ TEST_P(Helps, MentionEveryOption) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, Helps,
-    ::testing::Values(Help{"", {"play", "sim", "--version", "--help"}},
-                      Help{"sim", {"election", "sync", "--help"}},
-                      Help{"sim sync", {"--clients",        "--delay",       "--jitter",
-                                        "--jitter-up",      "--jitter-down", "--wander",
-                                        "--frequency",      "--rate",        "--seconds",
-                                        "--discard",        "--loss",        "--liars",
-                                        "--kill-master-at", "--isolated",    "--trusted",
-                                        "--utc-liars",      "--leap-at",     "--seed",
-                                        "--seeds",          "--html",        "--json"}},
-                      Help{"play", {"--nodes", "--seed", "--seconds", "--plain", "--json", "--help"}},
-                      Help{"sim election",
-                           {"--nodes",
-                            "--scenario",
-                            "--profile",
-                            "--election-timer",
-                            "--repeats",
-                            "--loss",
-                            "--duplicate",
-                            "--reorder",
-                            "--delay",
-                            "--seed",
-                            "--runs",
-                            "--threads",
-                            "--until",
-                            "--variant",
-                            "--trace",
-                            "--diagram",
-                            "--script",
-                            "--baselines",
-                            "--json",
-                            "--help",
-                            "start",
-                            "master-crash",
-                            "two-candidates",
-                            "many-candidates",
-                            "missed-election",
-                            "newcomer-conflict",
-                            "late-slave",
-                            "partition-heal",
-                            "crash-during-election",
-                            "collision",
-                            "churn",
-                            "classic",
-                            "lan",
-                            "fast",
-                            "corrected",
-                            "as-printed",
-                            "no-epoch",
-                            "no-loop",
-                            "refuse-duplicate",
-                            "conflict-kills-both",
-                            "conflict-for-resolve",
-                            "130"}}),
+    ::testing::Values(
+        Help{"", {"play", "sim", "--version", "--help"}},
+        Help{"sim", {"election", "sync", "--help"}},
+        Help{"sim sync",
+             {"--clients",   "--delay",     "--jitter",         "--jitter-up", "--jitter-down",
+              "--wander",    "--frequency", "--rate",           "--seconds",   "--discard",
+              "--loss",      "--liars",     "--kill-master-at", "--isolated",  "--trusted",
+              "--utc-liars", "--leap-at",   "--seed",           "--seeds",     "--html",
+              "--json"}},
+        Help{"play", {"--nodes", "--seed", "--seconds", "--plain", "--json", "--help"}},
+        Help{"sim election",
+             {"--nodes",
+              "--scenario",
+              "--profile",
+              "--election-timer",
+              "--repeats",
+              "--loss",
+              "--duplicate",
+              "--reorder",
+              "--delay",
+              "--seed",
+              "--runs",
+              "--threads",
+              "--until",
+              "--variant",
+              "--trace",
+              "--diagram",
+              "--script",
+              "--baselines",
+              "--json",
+              "--help",
+              "start",
+              "master-crash",
+              "two-candidates",
+              "many-candidates",
+              "missed-election",
+              "newcomer-conflict",
+              "late-slave",
+              "partition-heal",
+              "crash-during-election",
+              "collision",
+              "churn",
+              "classic",
+              "lan",
+              "fast",
+              "corrected",
+              "as-printed",
+              "no-epoch",
+              "no-loop",
+              "refuse-duplicate",
+              "conflict-kills-both",
+              "conflict-for-resolve",
+              "130"}}),
     [](const auto& row) {
       std::string name = row.param.command.empty() ? "tempo_lab" : std::string(row.param.command);
       std::ranges::replace(name, ' ', '_');
@@ -214,8 +214,7 @@ TEST(Help, ShowsNoOtherOption) {
 }
 
 TEST(Version, IsPrinted) {
-  EXPECT_THAT(tempo("--version").out,
-              ::testing::MatchesRegex("tempo [0-9]+\\.[0-9]+\\.[0-9]+\n"));
+  EXPECT_THAT(tempo("--version").out, ::testing::MatchesRegex("tempo [0-9]+\\.[0-9]+\\.[0-9]+\n"));
   const Ended ended = lab("--version");
   EXPECT_EQ(ended.status, 0);
   EXPECT_THAT(ended.out, ::testing::MatchesRegex("tempo-lab [0-9]+\\.[0-9]+\\.[0-9]+\n"));
@@ -300,7 +299,8 @@ std::uint64_t worked(pid_t id) {
 TEST(Interrupt, PrintsTheResultsSoFar) {
   for (const int signal : {SIGINT, SIGTERM}) {
     Child child(
-        words_of("sim election --nodes 3 --scenario master-crash --runs 1000000 --threads 2 --json"),
+        words_of(
+            "sim election --nodes 3 --scenario master-crash --runs 1000000 --threads 2 --json"),
         TEMPO_LAB_BINARY);
     // Starting takes processor time too; count only the time after it.
     ASSERT_TRUE(child.read_until([&] { return catches(child.id(), signal); }));

@@ -36,13 +36,15 @@ TEST(SimLock, CountsTheAttemptsOfOptimisticReaders) {
   EXPECT_LE(sum["attempts_per_entry"], 3.0);
   EXPECT_EQ(sum["torn_reads"], 0);
   EXPECT_EQ(
-      lab_answer("sim lock --kind optimistic --variant lamport --entries 500 --json")["deadlocks"], 1);
+      lab_answer("sim lock --kind optimistic --variant lamport --entries 500 --json")["deadlocks"],
+      1);
 }
 
 TEST(SimLock, LeasesSurviveFaultsThatBreakSilentLocks) {
   const std::string broken = " --sites 3 --loss 0.1 --late 0.1 --entries 2000 --json";
   EXPECT_GT(lab_answer("sim lock" + broken)["violations"], 0);
-  const json lease = lab_answer("sim lock --kind lease --crashes 2 --pauses 2 --partitions 2" + broken);
+  const json lease =
+      lab_answer("sim lock --kind lease --crashes 2 --pauses 2 --partitions 2" + broken);
   EXPECT_GE(lease["entries"], 2000);
   EXPECT_GT(lease["crashes"], 0);
   EXPECT_EQ(lease["violations"], 0);
@@ -71,26 +73,27 @@ TEST(SimLock, RefusesInvalidOptions) {
     const char* options;
     const char* error;
   };
-  for (const Case& wrong : {Case{"--kind wish", "one of mutex, rw, optimistic, explicit"},
-                            Case{"--sites 1", "--sites must be from 2"},
-                            Case{"--contending 6", "--contending must be from 1 to 5"},
-                            Case{"--readers 2", "--readers is for --kind rw"},
-                            Case{"--kind rw --readers 6", "--readers must be at most"},
-                            Case{"--gamma 0", "--gamma must be from 0.01 to 1"},
-                            Case{"--sleep -1", "--sleep must be from 0 to 100 passes"},
-                            Case{"--entries 0", "--entries must be from 1"},
-                            Case{"--loss 1", "--loss must be from 0 to below 1"},
-                            Case{"--crashes -1", "--crashes must be from 0"},
-                            Case{"--handlers many", "--handlers must be serial or parallel"},
-                            Case{"--variant printed", "--variant must be one of corrected"},
-                            Case{"--variant lamport", "is for --kind optimistic"},
-                            Case{"--kind explicit --variant modulo", "is for --kind mutex and rw"},
-                            Case{"--kind optimistic --crashes 1", "no faults but --loss and --late"},
-                            Case{"--kind optimistic --contending 1", "needs a writer and a reader"},
-                            Case{"--kind explicit --outlive", "for --kind mutex and rw"},
-                            Case{"--outlive --doubts 1", "exclude each other"},
-                            Case{"--kind lease --sites 64", "--kind lease allows at most 63 sites"},
-                            Case{"--kind lease --gamma 1", "not for --kind lease"}}) {
+  for (const Case& wrong :
+       {Case{"--kind wish", "one of mutex, rw, optimistic, explicit"},
+        Case{"--sites 1", "--sites must be from 2"},
+        Case{"--contending 6", "--contending must be from 1 to 5"},
+        Case{"--readers 2", "--readers is for --kind rw"},
+        Case{"--kind rw --readers 6", "--readers must be at most"},
+        Case{"--gamma 0", "--gamma must be from 0.01 to 1"},
+        Case{"--sleep -1", "--sleep must be from 0 to 100 passes"},
+        Case{"--entries 0", "--entries must be from 1"},
+        Case{"--loss 1", "--loss must be from 0 to below 1"},
+        Case{"--crashes -1", "--crashes must be from 0"},
+        Case{"--handlers many", "--handlers must be serial or parallel"},
+        Case{"--variant printed", "--variant must be one of corrected"},
+        Case{"--variant lamport", "is for --kind optimistic"},
+        Case{"--kind explicit --variant modulo", "is for --kind mutex and rw"},
+        Case{"--kind optimistic --crashes 1", "no faults but --loss and --late"},
+        Case{"--kind optimistic --contending 1", "needs a writer and a reader"},
+        Case{"--kind explicit --outlive", "for --kind mutex and rw"},
+        Case{"--outlive --doubts 1", "exclude each other"},
+        Case{"--kind lease --sites 64", "--kind lease allows at most 63 sites"},
+        Case{"--kind lease --gamma 1", "not for --kind lease"}}) {
     const Ended ended = lab(std::string("sim lock ") + wrong.options);
     EXPECT_EQ(ended.status, 2) << wrong.options;
     EXPECT_EQ(ended.out, "") << wrong.options;

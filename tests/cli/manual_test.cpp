@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "api/snapshot.h"
-#include "program.h"
+#include "lab_program.h"
 
 namespace tempo {
 namespace {
@@ -28,17 +28,36 @@ std::vector<std::string> lines_of_page(const std::string& name) {
   return lines;
 }
 
-std::set<std::string> all_commands() {
+// The commands that a help lists under these topics.
+std::set<std::string> commands_in(const std::string& help, const std::set<std::string>& topics) {
   std::set<std::string> known;
-  const std::set<std::string> topics{"Time:", "Locks:", "Groups:", "Operations:"};
   bool list = false;
-  for (const std::string& line : lines_of(tempo("--help").out)) {
+  for (const std::string& line : lines_of(help)) {
     if (line.starts_with("  ") && line.size() > 2 && line[2] != ' ' && list)
       known.insert(line.substr(2, line.find(' ', 2) - 2));
     if (!line.starts_with(' ')) list = topics.contains(line);
   }
+  return known;
+}
+
+std::set<std::string> all_commands() {
+  std::set<std::string> known =
+      commands_in(tempo("--help").out, {"Time:", "Locks:", "Groups:", "Operations:"});
   EXPECT_GE(known.size(), 20U) << "the format of the help has changed";
   return known;
+}
+
+// Of tempo-lab, with their subcommands, such as "sim ring".
+std::set<std::string> all_lab_commands() {
+  std::set<std::string> all;
+  for (const std::string& command :
+       commands_in(lab("--help").out, {"Studies:", "Results:", "More:"})) {
+    all.insert(command);
+    for (const std::string& below : commands_in(lab(command + " --help").out, {"Subcommands:"}))
+      all.insert(command + ' ' + below);
+  }
+  EXPECT_GE(all.size(), 20U) << "the format of the help has changed";
+  return all;
 }
 
 std::string page_text(const std::string& name) {
@@ -63,6 +82,32 @@ TEST(Manual, HasEveryOption) {
       const std::string option = line.substr(2, line.find_first_of(" ,=", 2) - 2);
       EXPECT_THAT(page, ::testing::HasSubstr(option)) << command;
     }
+}
+
+TEST(LabManual, HasEveryCommandAndOption) {
+  const std::string page = page_text("tempo-lab.1");
+  std::set<std::string> documented;
+  for (const std::string& line : lines_of_page("tempo-lab.1")) {
+    if (line.starts_with(".SS tempo-lab ")) documented.insert(line.substr(14));
+    for (const char* family : {"sim", "check", "analyze"})
+      if (line.starts_with(std::string(".B ") + family + ' ') && line.find("--") > line.size())
+        documented.insert(line.substr(3));
+  }
+  EXPECT_EQ(documented, all_lab_commands());
+  for (const std::string& command : all_lab_commands()) {
+    const Ended help = lab(command + " --help");
+    EXPECT_EQ(help.status, 0) << command;
+    EXPECT_THAT(help.out, ::testing::Not(::testing::ContainsRegex(
+                              "tempo (sim|check|analyze|report|sweep|merge|play)")))
+        << command;
+    for (const std::string& line : lines_of(help.out)) {
+      if (!line.starts_with("  --")) continue;
+      const std::string option = line.substr(2, line.find_first_of(" ,=", 2) - 2);
+      EXPECT_THAT(page, ::testing::HasSubstr(option)) << command;
+    }
+  }
+  for (const char* status : {"0", "1", "2", "130"})
+    EXPECT_THAT(page, ::testing::HasSubstr(std::string("\n") + status + "\t")) << status;
 }
 
 TEST(Manual, HasEveryExitStatus) {
@@ -126,7 +171,7 @@ TEST(Manual, HasEveryMetric) {
 }
 
 TEST(Manual, IsWellFormed) {
-  for (const char* name : {"tempo.1", "tempod.8", "tempo.toml.5"}) {
+  for (const char* name : {"tempo.1", "tempo-lab.1", "tempod.8", "tempo.toml.5"}) {
     std::set<std::string> sections;
     for (const std::string& line : lines_of_page(name))
       if (line.starts_with(".SH ")) {

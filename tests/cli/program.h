@@ -229,14 +229,6 @@ inline json data_of(const std::string& text) {
   return whole["data"];
 }
 
-// The JSON that a command of tempo-lab printed; its exit status must be 0.
-inline json answer(std::string_view line) {
-  const Ended ended = tempo(line);
-  EXPECT_EQ(ended.status, 0) << line << "\n" << ended.err;
-  EXPECT_THAT(ended.err, ::testing::IsEmpty()) << line;
-  return json::parse(ended.out, nullptr, false);
-}
-
 inline std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
   std::istringstream in{text};

@@ -110,7 +110,8 @@ TEST_F(Report, PrintsJson) {
 TEST_F(Report, RefusesInvalidOptions) {
   Ended ended = lab(fmt::format("report --paper bible --out {}", directory_.string()));
   EXPECT_EQ(ended.status, 2);
-  EXPECT_THAT(ended.err, HasSubstr("--paper must be one of tempo, ring, archimedean, capacity, all"));
+  EXPECT_THAT(ended.err,
+              HasSubstr("--paper must be one of tempo, ring, archimedean, capacity, all"));
   ended = report("--quick --full");
   EXPECT_EQ(ended.status, 2);
   EXPECT_THAT(ended.err, HasSubstr("exclude each other"));

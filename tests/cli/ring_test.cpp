@@ -39,7 +39,8 @@ TEST(AnalyzeRing, OmitsLongFractionsAndPrintsThirtyDigits) {
 }
 
 TEST(AnalyzeRing, CountsChainsAndMoments) {
-  json ring = lab_answer("analyze ring --stations 3 --range 3 --rounds 2 --moments 3 --chains --json");
+  json ring =
+      lab_answer("analyze ring --stations 3 --range 3 --rounds 2 --moments 3 --chains --json");
   ASSERT_EQ(ring["chains"].size(), 3U);
   EXPECT_EQ(ring["chains"][1]["R"], "21");
   EXPECT_EQ(ring["chains"][0]["Ltilde"], "10");
@@ -54,9 +55,10 @@ TEST(AnalyzeRing, DrawsABarForEachRound) {
 }
 
 TEST(AnalyzeOthers, PrintGoldenValues) {
-  EXPECT_EQ(lab_answer("analyze anonymous-ring --stages 5 --json")["two_leaders"]["fraction"], "11/64");
+  EXPECT_EQ(lab_answer("analyze anonymous-ring --stages 5 --json")["two_leaders"]["fraction"],
+            "11/64");
   EXPECT_EQ(lab_answer("analyze anonymous-ring --stages 2 --candidates 3 "
-                   "--json")["two_leaders"]["fraction"],
+                       "--json")["two_leaders"]["fraction"],
             "1/4");
   json phases = lab_answer("analyze anonymous-ring --stages 5 --stations 3 --json");
   EXPECT_EQ(phases["mean_phases"]["fraction"], "9/4");
@@ -115,8 +117,8 @@ TEST(SimRing, DoesNotDependOnThreadsOrShards) {
     int number = 0;
     for (const TemporaryFile* file : {&first, &second, &third})
       std::ofstream(file->path()) << lab(fmt::format("{} --shard {}/3", line, ++number)).out;
-    json merged =
-        lab_answer(fmt::format("sim merge --json {} {} {}", third.path(), first.path(), second.path()));
+    json merged = lab_answer(
+        fmt::format("sim merge --json {} {} {}", third.path(), first.path(), second.path()));
     EXPECT_EQ(merged["counts"], whole["counts"]) << kind;
     EXPECT_EQ(merged["rounds"], whole["rounds"]);
     EXPECT_EQ(lab(fmt::format("sim merge {0} {0}", first.path())).status, 2);

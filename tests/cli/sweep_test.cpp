@@ -229,7 +229,8 @@ TEST(Sweep, NamesTheCellThatCannotRun) {
              "command = \"sim lock\"\n[options]\nentries = 10\n[grid]\nsites = [3, 1]\n");
   const Ended ended = sweep(folder, "");
   EXPECT_EQ(ended.status, 2);
-  EXPECT_EQ(ended.err, "tempo-lab: cell 1 (sim lock sites=1): --sites must be from 2 to 1000, not 1\n");
+  EXPECT_EQ(ended.err,
+            "tempo-lab: cell 1 (sim lock sites=1): --sites must be from 2 to 1000, not 1\n");
   EXPECT_EQ(folder.names(), std::vector<std::string>{"spec.toml"});
   EXPECT_EQ(sweep(folder, "--shard 4/3").status, 2);
   EXPECT_EQ(sweep(folder, "--threads 257").err,
@@ -255,7 +256,8 @@ std::string why_no_mpirun() {
 #ifdef __SANITIZE_THREAD__
   return "the thread sanitizer does not understand the synchronization of OpenMPI's threads";
 #endif
-  if (std::system("command -v mpirun > /dev/null") != 0) return "mpirun (openmpi-bin) is not installed";
+  if (std::system("command -v mpirun > /dev/null") != 0)
+    return "mpirun (openmpi-bin) is not installed";
   const auto module =
       std::filesystem::path(TEMPO_LAB_BINARY).parent_path() / "../lib/tempo/tempo-mpi.so";
   return std::filesystem::exists(module) ? "" : "built without MPI (libopenmpi-dev)";
@@ -338,7 +340,7 @@ TEST(Sweep, ResumesAfterKillUnderMpirun) {
       count(folder.text("spec.part"), "\n") + count(folder.text("spec.part.1"), "\n") - 2;
   const Ended again = mpirun_sweep(folder, "--json");
   ASSERT_EQ(again.status, 0) << again.out << again.err;
-  EXPECT_EQ(data_in(again)["resumed"], kept);
+  EXPECT_EQ(data_of(again.out)["resumed"], kept);
   EXPECT_EQ(count(again.err, "sweep 100%  24/24 cells"), 1U) << again.err;
   EXPECT_EQ(folder.text("spec.jsonl"), folder.text("whole.jsonl"));
   EXPECT_EQ(folder.text("spec.csv"), folder.text("whole.csv"));

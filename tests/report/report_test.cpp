@@ -1,4 +1,4 @@
-// The whole of `tempo report`, run as a user runs it, and its page in a browser.
+// `tempo-lab report` on all papers as a user runs it, and its page in a browser.
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
@@ -17,7 +17,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "program.h"
+#include "lab_program.h"
 
 namespace tempo {
 namespace {
@@ -50,7 +50,7 @@ class Report : public ::testing::Test {
     std::atexit([] { fs::remove_all(directory_); });
     directory_ = fs::temp_directory_path() / fmt::format("tempo_report_test_{}", getpid());
     const double before = processor_seconds();
-    ended_ = tempo(fmt::format("report --quick --out {}", directory_.string()));
+    ended_ = lab(fmt::format("report --quick --out {}", directory_.string()));
     processor_seconds_ = processor_seconds() - before;
   }
 
@@ -86,7 +86,7 @@ TEST_F(Report, TakesLessThanAMinuteWithQuick) {
   EXPECT_LT(processor_seconds_, 60);
   EXPECT_GT(processor_seconds_, 0.1) << "nothing was measured";
   EXPECT_EQ(count(ended_.out, " s of processor time\n"), 1U);
-  fmt::print("tempo report --quick: {:.1f} s of processor time\n", processor_seconds_);
+  fmt::print("tempo-lab report --quick: {:.1f} s of processor time\n", processor_seconds_);
 }
 
 TEST_F(Report, ContainsKnownFigures) {
@@ -103,9 +103,9 @@ TEST_F(Report, IsOneSmallSelfContainedPage) {
 
 TEST_F(Report, ReusesStoredExperiments) {
   const std::string before = text_of(directory_ / "results.json");
-  const Ended again = tempo(fmt::format("report --quick --out {}", directory_.string()));
+  const Ended again = lab(fmt::format("report --quick --out {}", directory_.string()));
   EXPECT_EQ(again.status, 0);
-  const std::size_t experiments = count(again.out, "experiments had been done before");
+  const std::size_t experiments = count(again.out, "experiments from an earlier run");
   EXPECT_EQ(experiments, 1U) << again.out;
   EXPECT_EQ(text_of(directory_ / "results.json"), before);
 }

@@ -44,7 +44,7 @@ template <class Arguments>
 void describe_threads(CLI::App& command, Arguments& arguments) {
   command
       .add_option("--threads", arguments.threads,
-                  "0: one for each core; results do not depend on it")
+                  "number of threads; 0: one for each core. Results do not depend on it")
       ->capture_default_str();
 }
 

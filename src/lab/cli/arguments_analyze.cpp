@@ -25,7 +25,7 @@ void describe_analyze_commands(CLI::App& app, std::function<int()>& run) {
       ->capture_default_str();
   ring_command->add_flag("--chains", ring->chains,
                          "with --json: number of assignments by number of chains");
-  ring_command->add_flag("--json", ring->json, "print JSON");
+  describe_json(*ring_command, *ring);
   ring_command->footer(
       "Examples:\n"
       "  tempo-lab analyze ring --stations 64 --range 16\n"
@@ -42,7 +42,7 @@ void describe_analyze_commands(CLI::App& app, std::function<int()>& run) {
       ->capture_default_str();
   anonymous_command->add_option("--stations", anonymous->stations,
                                 "also print how a phase of this many stations begins");
-  anonymous_command->add_flag("--json", anonymous->json, "print JSON");
+  describe_json(*anonymous_command, *anonymous);
   anonymous_command->footer(
       "Examples:\n  tempo-lab analyze anonymous-ring --stages 10 --stations 8");
   anonymous_command->callback(
@@ -60,7 +60,7 @@ void describe_analyze_commands(CLI::App& app, std::function<int()>& run) {
   collision_command
       ->add_option("--width", collision->width, "width of the interval from which timers are drawn")
       ->required();
-  collision_command->add_flag("--json", collision->json, "print JSON");
+  describe_json(*collision_command, *collision);
   collision_command->footer(
       "Examples:\n  tempo-lab analyze collision --daemons 9 --window 10ms --width 2500ms");
   collision_command->callback(
@@ -75,7 +75,7 @@ void describe_analyze_commands(CLI::App& app, std::function<int()>& run) {
       ->add_option("--candidates", chain->candidates,
                    "number of candidates at the start: a, or a range a..b, up to 64")
       ->capture_default_str();
-  chain_command->add_flag("--json", chain->json, "print JSON");
+  describe_json(*chain_command, *chain);
   chain_command->footer(
       "Examples:\n  tempo-lab analyze algorithm-c --loss 3/10 --candidates 1..20");
   chain_command->callback([&run, chain] { run = [=] { return analyze_algorithm_c(*chain); }; });

@@ -25,7 +25,7 @@ void describe_search(CLI::App& command, Arguments& arguments) {
       .add_option("--threads", arguments.threads,
                   "number of threads, 1 or 2; 0: one for each core, at most 2")
       ->capture_default_str();
-  command.add_flag("--json", arguments.json, "print JSON");
+  describe_json(command, arguments);
 }
 
 void describe_examples(CLI::App& command, const std::string& examples) {

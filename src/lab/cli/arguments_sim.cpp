@@ -46,11 +46,6 @@ void describe_runs(CLI::App& command, Arguments& arguments, const char* name, Co
   describe_threads(command, arguments);
 }
 
-template <class Arguments>
-void json_option(CLI::App& command, Arguments& arguments) {
-  command.add_flag("--json", arguments.json, "print JSON");
-}
-
 void describe_sim_election(CLI::App& command, SimElectionArguments& arguments) {
   option(command, "--nodes", arguments.nodes, "number of nodes, including those that crash");
   option(command, "--scenario", arguments.scenario, scenario_list());
@@ -82,7 +77,7 @@ void describe_sim_election(CLI::App& command, SimElectionArguments& arguments) {
                      "first");
   command.add_flag("--baselines", arguments.baselines,
                    "compare with the cost of LeLann's and the bully election");
-  json_option(command, arguments);
+  describe_json(command, arguments);
   command.footer(
       std::string(kExitStatus) +
       "Examples:\n"
@@ -164,7 +159,7 @@ void describe_sim_sync(CLI::App& command, SimSyncArguments& arguments) {
   describe_runs(command, arguments, "--seeds", arguments.seeds,
                 "number of runs; the mean and the worst run are printed");
   command.add_option("--html", arguments.html, "write the plot and the figures to this file");
-  json_option(command, arguments);
+  describe_json(command, arguments);
   command.footer(
       "Exit status: 0 success, 1 an error bound did not contain the true time, 2 bad usage.\n\n"
       "Examples:\n"
@@ -200,7 +195,7 @@ void describe_sim_capacity(CLI::App& command, SimCapacityArguments& arguments) {
          "capacities: random, id, equal or changing (also during the election)");
   option(command, "--variant", arguments.variant, "corrected or as-printed");
   describe_runs(command, arguments, "--runs", arguments.runs, "number of elections");
-  json_option(command, arguments);
+  describe_json(command, arguments);
   command.footer(
       "Exit status: 0 success, 2 bad usage, 130 interrupted. Disagreement is a result, not an\n"
       "error: options can remove the assumptions that an algorithm needs.\n\n"
@@ -246,7 +241,7 @@ void describe_sim_lock(CLI::App& command, SimLockArguments& arguments) {
          "lamport");
   describe_seed(command, arguments);
   describe_threads(command, arguments);
-  json_option(command, arguments);
+  describe_json(command, arguments);
   command.footer(
       "A step takes up to 10us, a message 100us to 1ms, a hold up to 50 steps. A run has 10,000\n"
       "entries.\n\n"
@@ -276,7 +271,7 @@ void describe_sim_app(CLI::App& command, SimAppArguments& arguments) {
                 "number of runs [1000; 1 with --trace or --diagram]");
   command.add_flag("--trace", arguments.trace, "print every message of one run");
   command.add_option("--diagram", arguments.diagram, kDiagramHelp);
-  json_option(command, arguments);
+  describe_json(command, arguments);
   command.footer(
       std::string(
           "Each application is an election by capacity (B.1) with its own criterion, on atomic\n"
@@ -299,7 +294,7 @@ void describe_replay(CLI::App& command, ReplayArguments& arguments) {
   command.add_flag("--trace", arguments.trace, "print every event");
   command.add_option("--diagram", arguments.diagram,
                      "draw a space-time diagram: an HTML file, or - for the terminal");
-  json_option(command, arguments);
+  describe_json(command, arguments);
   command.footer(
       "Examples:\n"
       "  tempo-lab check election --variant no-loop --replay found; tempo-lab sim replay found\n"
@@ -335,7 +330,7 @@ void describe_sim_ring(CLI::App& command, SimRingArguments& arguments) {
                      "run one part of several, such as 2/4; then 'tempo-lab sim merge'");
   command.add_flag("--trace", arguments.trace, "print every message and state change of one run");
   command.add_option("--diagram", arguments.diagram, kDiagramHelp);
-  json_option(command, arguments);
+  describe_json(command, arguments);
   command.footer(
       std::string(kExitStatus) +
       "Examples:\n"
@@ -347,7 +342,7 @@ void describe_sim_ring(CLI::App& command, SimRingArguments& arguments) {
 
 void describe_sim_merge(CLI::App& command, SimMergeArguments& arguments) {
   command.add_option("file", arguments.files, "the JSON output of all shards")->required();
-  json_option(command, arguments);
+  describe_json(command, arguments);
   command.footer(
       "Examples:\n"
       "  tempo-lab sim merge 1.json 2.json");

@@ -57,7 +57,7 @@ void describe_sweep_commands(CLI::App& app, std::function<int()>& run) {
   describe_threads(*command, *arguments);
   command->add_option("--shard", arguments->shard,
                       "run one part of several, such as 2/4; then merge");
-  command->add_flag("--json", arguments->json, "print JSON");
+  describe_json(*command, *arguments);
   command->footer(
       "The specification names a command, constant options, and a grid of varying options:\n\n"
       "  command = \"sim election\"\n"
@@ -90,7 +90,7 @@ void describe_sweep_commands(CLI::App& app, std::function<int()>& run) {
           "result files (.jsonl) of all shards; or the JSON output of all shards of one 'sim ring'")
       ->required();
   merging->add_option("--out", parts->out, "write the results of a sweep to OUT.jsonl and OUT.csv");
-  merging->add_flag("--json", parts->json, "print JSON");
+  describe_json(*merging, *parts);
   merging->footer(
       "Exit status: 0 success, 1 a property was violated in some cell, 2 bad usage.\n\n"
       "Examples:\n"
