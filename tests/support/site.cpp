@@ -270,6 +270,12 @@ std::optional<bool> Host::command(const ipc::Request& request) const {
   return client->ask(request).has_value();
 }
 
+Result<ipc::Reply, client::Error> Host::ask(const ipc::Request& request, Nanos timeout) const {
+  auto client = client::Client::connect(socket(), timeout);
+  if (!client) return std::unexpected(client.error());
+  return client->ask(request);
+}
+
 // --- site ---
 
 std::string Site::obstacle() {

@@ -17,7 +17,9 @@
 
 #include "api/control_protocol.h"
 #include "api/snapshot.h"
+#include "base/result.h"
 #include "base/units.h"
+#include "client/client.h"
 #include "client/clock_offset.h"
 #include "support/intruder.h"
 #include "support/relay.h"
@@ -76,6 +78,8 @@ class Host {
 
   // Whether the daemon accepted the request; unset if it does not answer.
   std::optional<bool> command(const ipc::Request& request) const;
+  // The reply of the daemon, which may take `timeout`; a refusal is an error.
+  Result<ipc::Reply, client::Error> ask(const ipc::Request& request, Nanos timeout) const;
 
  private:
   Site* site_;
