@@ -103,6 +103,9 @@ Result<Codec::Received, DropReason> Codec::examine(Instant now, std::uint8_t net
   const Result<Datagram, Error> datagram = parse(*opened, options_.revision);
   if (!datagram) return refuse_malformed(datagram.error());
   if (header->instance != 0) return std::unexpected(DropReason::not_for_us);
+  if (datagram->diagnostic && datagram->diagnostic->kind == DiagnosticBody::Kind::reelect &&
+      datagram->diagnostic->target != options_.self)
+    return std::unexpected(DropReason::not_for_us);
 
   const bool hint =
       datagram->election &&

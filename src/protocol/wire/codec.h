@@ -37,7 +37,7 @@ enum class DropReason : std::uint8_t {
   own,                // our own broadcast, received by ourselves
   duplicate_host_id,  // another machine uses our host id
   too_many_hosts,     // the directory is full
-  not_for_us,         // of another instance
+  not_for_us,         // of another instance, or a request to another host
   count
 };
 std::string_view name_of(DropReason reason);

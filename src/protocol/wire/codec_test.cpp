@@ -321,6 +321,24 @@ TEST(Codec, DecodesADiagnosticAsEncoded) {
   EXPECT_FALSE(other->diagnostic);
 }
 
+TEST(Codec, DropsARequestToAnotherHost) {
+  Codec sender = codec_of({.id = 2});
+  Codec receiver = codec_of({.id = 1});
+  const auto decoded = [&](std::uint64_t target) {
+    const DiagnosticBody request{
+        .kind = DiagnosticBody::Kind::reelect, .question = 9, .target = HostId{target << 50}};
+    std::array<std::byte, kMaxBytes> buffer;
+    const std::size_t size = sender.encode(request, buffer);
+    return receiver.decode(kNow, 0, kNow, {buffer.data(), size});
+  };
+  EXPECT_EQ(drop_reason(decoded(3)), DropReason::not_for_us);
+  EXPECT_EQ(receiver.refused(DropReason::not_for_us), 1U);
+  const auto received = decoded(1);
+  ASSERT_TRUE(received) << name_of(received.error());
+  ASSERT_TRUE(received->diagnostic);
+  EXPECT_EQ(received->diagnostic->kind, DiagnosticBody::Kind::reelect);
+}
+
 // A follower broadcasts nothing else; a receiver that missed its first messages learns its name
 // from these.
 TEST(Codec, VoterSetsAndGroupHeartbeatsCarryTheName) {

@@ -42,6 +42,7 @@ constexpr std::size_t kElectionBytes = 60;
 constexpr std::size_t kTimeBytes = 24;
 constexpr std::size_t kSyncBytes = 60;
 constexpr std::size_t kDiagnosticBytes = 8;  // without the text
+constexpr std::size_t kReelectBytes = kDiagnosticBytes + 16;
 static_assert(kElectionBytes <= kDiagnosticBytes + DiagnosticBody::kMaxText &&
               kSyncBytes <= kDiagnosticBytes + DiagnosticBody::kMaxText);
 static_assert(kHeaderBytes + 4 * kSectionHeadBytes + kMaxName + kViewBytes + kTimeBytes +
@@ -289,21 +290,34 @@ Result<DiagnosticBody, Error> take_diagnostic(Reader in) {
   body.part = in.take<std::uint8_t>();
   body.parts = in.take<std::uint8_t>();
   body.question = in.take<std::uint32_t>();
+  if (body.level > 2) return std::unexpected(Error::bad_value);
+  if (body.kind == DiagnosticBody::Kind::reelect) {
+    if (in.left() < kReelectBytes - kDiagnosticBytes) return std::unexpected(Error::bad_section);
+    body.target = HostId{in.take<std::uint64_t>()};
+    body.round = in.take<std::uint64_t>();
+    return body;
+  }
   const auto text = Text<DiagnosticBody::kMaxText>::read(in.take_bytes(in.left()));
-  if (!text || body.level > 2) return std::unexpected(Error::bad_value);
+  if (!text) return std::unexpected(Error::bad_value);
   body.text = *text;
   return body;
 }
 
 void put_diagnostic(Writer& out, const DiagnosticBody& body) {
   CHECK(std::to_underlying(body.kind) < DiagnosticBody::kKinds);
+  const bool reelect = body.kind == DiagnosticBody::Kind::reelect;
   const std::string_view text = body.text.text();
-  put_section(out, Section::diagnostic, kDiagnosticBytes + text.size());
+  put_section(out, Section::diagnostic, reelect ? kReelectBytes : kDiagnosticBytes + text.size());
   out.put(std::to_underlying(body.kind));
   out.put(body.level);
   out.put(body.part);
   out.put(body.parts);
   out.put(body.question);
+  if (reelect) {
+    out.put(std::to_underlying(body.target));
+    out.put(body.round);
+    return;
+  }
   out.put_bytes(std::as_bytes(std::span(text)));
 }
 

@@ -112,19 +112,24 @@ struct SyncBody {
   bool operator==(const SyncBody&) const = default;
 };
 
-// Remote diagnosis (`tempo doctor --all`): one daemon asks all others, and each answers with its
-// findings, one per datagram.
+// Requests between daemons for their operators. `tempo doctor --all`: one daemon asks all others,
+// and each answers with its findings, one per datagram. `tempo reelect`: one daemon asks the master
+// to resign, and the master answers.
 struct DiagnosticBody {
-  enum class Kind : std::uint8_t { ask, answer };
-  static constexpr std::uint8_t kKinds = 2;
+  enum class Kind : std::uint8_t { ask, answer, reelect, reelect_answer };
+  static constexpr std::uint8_t kKinds = 4;
   static constexpr std::size_t kMaxText = 240;
+  static constexpr std::uint8_t kHonoured = 0;  // level of a reelect_answer: the sender resigns
+  static constexpr std::uint8_t kRefused = 2;   // it does not; `text` says why
 
   Kind kind = Kind::ask;
-  std::uint8_t level = 0;      // answer: 0 no finding, 1 a note, 2 a problem
+  std::uint8_t level = 0;      // answer: 0 no finding, 1 a note, 2 a problem; see also kRefused
   std::uint8_t part = 0;       // answer: number of the finding, from 0
   std::uint8_t parts = 0;      // answer: number of findings
   std::uint32_t question = 0;  // number of the question, assigned by the asking host
-  Text<kMaxText> text{};
+  HostId target = kNoHost;     // reelect only: the host that should resign...
+  std::uint64_t round = 0;     // ...from the mastership with this round of its epoch
+  Text<kMaxText> text{};       // all kinds but reelect
 
   bool operator==(const DiagnosticBody&) const = default;
 };

@@ -75,9 +75,18 @@ Datagram any_datagram() {
                              .root = any<HostId>(),
                              .hops = any<std::uint8_t>(),
                              .synchronized = *rc::gen::arbitrary<bool>()};
-  if (*rc::gen::inRange(0, 4) == 0)
+  if (*rc::gen::inRange(0, 8) == 0)
+    datagram.diagnostic = DiagnosticBody{.kind = DiagnosticBody::Kind::reelect,
+                                         .level = *rc::gen::inRange<std::uint8_t>(0, 3),
+                                         .part = any<std::uint8_t>(),
+                                         .parts = any<std::uint8_t>(),
+                                         .question = any<std::uint32_t>(),
+                                         .target = any<HostId>(),
+                                         .round = any<std::uint64_t>()};
+  else if (*rc::gen::inRange(0, 4) == 0)
     datagram.diagnostic = DiagnosticBody{
-        .kind = DiagnosticBody::Kind{*rc::gen::inRange<std::uint8_t>(0, DiagnosticBody::kKinds)},
+        .kind = *rc::gen::element(DiagnosticBody::Kind::ask, DiagnosticBody::Kind::answer,
+                                  DiagnosticBody::Kind::reelect_answer),
         .level = *rc::gen::inRange<std::uint8_t>(0, 3),
         .part = any<std::uint8_t>(),
         .parts = any<std::uint8_t>(),

@@ -104,6 +104,51 @@ TEST(Datagram, EncodesADiagnostic) {
   EXPECT_EQ(parse(bytes_of(datagram)), datagram);
 }
 
+// By hand from the tables of doc/reference/wire.md.
+TEST(Datagram, EncodesAReelect) {
+  Datagram datagram{.header = {.sender = HostId{0x1001}},
+                    .diagnostic = DiagnosticBody{.kind = DiagnosticBody::Kind::reelect,
+                                                 .question = 9,
+                                                 .target = HostId{0x2122232425262728},
+                                                 .round = 0x31}};
+  EXPECT_EQ(hex(bytes_of(datagram)).substr(2 * kHeaderBytes),
+            "0618"
+            "02000000"
+            "00000009"
+            "2122232425262728"
+            "0000000000000031");
+  EXPECT_EQ(parse(bytes_of(datagram)), datagram);
+  datagram.diagnostic = DiagnosticBody{.kind = DiagnosticBody::Kind::reelect_answer,
+                                       .level = DiagnosticBody::kRefused,
+                                       .question = 9,
+                                       .text = Text<DiagnosticBody::kMaxText>("no")};
+  EXPECT_EQ(hex(bytes_of(datagram)).substr(2 * kHeaderBytes),
+            "060a"
+            "03020000"
+            "00000009"
+            "6e6f");
+  EXPECT_EQ(parse(bytes_of(datagram)), datagram);
+}
+
+// A daemon that does not know a kind drops the datagram and counts it as bad_kind.
+TEST(Datagram, RefusesUnknownKindsOfDiagnostics) {
+  const Datagram datagram{.header = {.sender = HostId{1}},
+                          .diagnostic = DiagnosticBody{.kind = DiagnosticBody::Kind::reelect}};
+  std::vector<std::byte> bytes = bytes_of(datagram);
+  bytes.at(kHeaderBytes + 2) = std::byte{DiagnosticBody::kKinds};
+  EXPECT_EQ(parse(bytes), std::unexpected(Error::bad_kind));
+}
+
+TEST(Datagram, RefusesAShortReelect) {
+  const Datagram datagram{.header = {.sender = HostId{1}},
+                          .diagnostic = DiagnosticBody{.kind = DiagnosticBody::Kind::reelect}};
+  std::vector<std::byte> bytes = bytes_of(datagram);
+  bytes.pop_back();
+  bytes.at(5) = static_cast<std::byte>(bytes.size());  // stated length of the datagram...
+  bytes.at(kHeaderBytes + 1) = std::byte{23};          // ...and of the section
+  EXPECT_EQ(parse(bytes), std::unexpected(Error::bad_section));
+}
+
 TEST(Datagram, IsParsedAsWritten) {
   Datagram small_view = sample_sync();
   small_view.view = 1;
