@@ -20,6 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (const auto reply = ipc::parse_reply(line)) {
     (void)ipc::now_of(*reply);
     (void)ipc::event_of(*reply);
+    (void)ipc::reelected_of(*reply);
     (void)ipc::trace_of(*reply);
     (void)ipc::findings_of(*reply);
     (void)ipc::members_findings_of(*reply);

@@ -14,10 +14,10 @@ namespace tempo::ipc {
 namespace {
 
 constexpr auto kVerbNames = std::to_array<std::string_view>(
-    {"status",  "members",  "now",          "watch",        "events",     "reelect",
-     "resign",  "set-time", "trace",        "trace-follow", "doctor",     "lock",
-     "unlock",  "locks",    "forget",       "admit",        "elect",      "offer",
-     "stopped", "withdraw", "resign-group", "groups",       "watch-group"});
+    {"status",   "members",      "now",          "watch",      "events", "reelect",
+     "set-time", "trace",        "trace-follow", "doctor",     "lock",   "unlock",
+     "locks",    "forget",       "admit",        "elect",      "offer",  "stopped",
+     "withdraw", "resign-group", "groups",       "watch-group"});
 static_assert(kVerbNames.size() == std::to_underlying(Verb::count));
 
 constexpr auto kCodeNames =
@@ -84,8 +84,7 @@ bool streams(Verb verb) {
 }
 
 bool changes(Verb verb) {
-  return verb == Verb::reelect || verb == Verb::resign || verb == Verb::set_time ||
-         verb == Verb::trace;
+  return verb == Verb::reelect || verb == Verb::set_time || verb == Verb::trace;
 }
 
 bool locks(Verb verb) { return verb == Verb::lock || verb == Verb::unlock; }
@@ -155,6 +154,8 @@ Result<Request, Refusal> parse_request(std::string_view line) {
   if (!name)
     return refuse(Code::bad_request,
                   fmt::format(R"("do" is missing; it must be one of {})", verb_list()));
+  if (*name == "resign")
+    return refuse(Code::bad_request, R"('resign' was merged into 'reelect'; send "do":"reelect")");
   const auto found = std::ranges::find(kVerbNames, *name);
   if (found == kVerbNames.end())
     return refuse(Code::unknown_verb, fmt::format("unknown request {}; \"do\" must be one of {}",
@@ -236,6 +237,15 @@ std::string event_line(const Event& event) {
       .add("ok", true)
       .add("event",
            Json::object().add("name", event.name).add("at_ns", event.at_ns).add("text", event.text))
+      .line();
+}
+
+std::string reelected_line(const Reelected& reelected) {
+  return Json::object()
+      .add("v", kVersion)
+      .add("ok", true)
+      .add("reelect",
+           Json::object().add("master", reelected.master).add("network", reelected.network))
       .line();
 }
 
@@ -410,6 +420,14 @@ Result<Event> event_of(const Reply& reply) {
   const auto name = json->text_at("name");
   if (!name) return missing("event name");
   return Event{*name, json->whole_at("at_ns").value_or(0), json->text_at("text").value_or("")};
+}
+
+Result<Reelected> reelected_of(const Reply& reply) {
+  const auto json = reply.body.at("reelect");
+  if (!json) return missing("reelect");
+  const auto master = json->text_at("master");
+  if (!master) return missing("master that has resigned");
+  return Reelected{.master = *master, .network = json->text_at("network").value_or("")};
 }
 
 Result<std::string> trace_of(const Reply& reply) {

@@ -28,8 +28,7 @@ enum class Verb : std::uint8_t {
   now,           // network time with its bounds
   watch,         // a stream of snapshots
   events,        // a stream of events
-  reelect,       // the master resigns and a new election starts
-  resign,        // this machine resigns as master
+  reelect,       // the master resigns and a new election starts; any member accepts it
   set_time,      // by_ns or to_ns
   trace,         // on
   trace_follow,  // a stream of trace lines
@@ -107,7 +106,7 @@ struct Refusal {
 
 Result<Request, Refusal> parse_request(std::string_view line);
 
-std::string done_line();  // reelect, resign, set_time, trace, forget, admit
+std::string done_line();  // set_time, trace, forget, admit
 std::string refusal_line(const Refusal& refusal);
 std::string status_line(std::string_view snapshot_json);  // status, watch; obs::to_json
 std::string members_line(std::string_view members_json);  // obs::members_json
@@ -130,6 +129,15 @@ struct Event {
   bool operator==(const Event&) const = default;
 };
 std::string event_line(const Event& event);
+
+struct Reelected {
+  std::string master;   // host that has resigned
+  std::string network;  // its network; several: separated by ", "
+
+  bool operator==(const Reelected&) const = default;
+};
+std::string reelected_line(const Reelected& reelected);
+
 std::string trace_line(std::string_view trace);
 
 struct Finding {
@@ -213,6 +221,7 @@ Result<Reply> parse_reply(std::string_view line);
 
 Result<Now> now_of(const Reply& reply);
 Result<Event> event_of(const Reply& reply);
+Result<Reelected> reelected_of(const Reply& reply);
 Result<std::string> trace_of(const Reply& reply);
 Result<std::vector<Finding>> findings_of(const Reply& reply);
 Result<std::vector<MemberFindings>> members_findings_of(const Reply& reply);

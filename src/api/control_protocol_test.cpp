@@ -154,6 +154,8 @@ TEST(Requests, AreRefusedWithTheCure) {
       HasSubstr("unknown-verb: unknown request 'dance'; \"do\" must be one of status, members"));
   EXPECT_THAT(refused("{\"v\":1,\"do\":\"\\u0007" + std::string(100, 'x') + "\"}"),
               HasSubstr("unknown request '?" + std::string(39, 'x') + "...'"));
+  EXPECT_EQ(refused(R"({"v":1,"do":"resign"})"),
+            R"(bad-request: 'resign' was merged into 'reelect'; send "do":"reelect")");
   EXPECT_EQ(refused(R"({"v":1,"do":"status","on":true})"),
             "bad-request: status has no member 'on'; remove it");
   EXPECT_EQ(refused(R"({"v":1,"do":"trace"})"),
@@ -179,7 +181,7 @@ TEST(Verbs, AreClassified) {
     changing += changes(static_cast<Verb>(i)) ? 1 : 0;
   }
   EXPECT_EQ(streaming, 4);
-  EXPECT_EQ(changing, 4);
+  EXPECT_EQ(changing, 3);
 }
 
 TEST(Replies, AreFormatted) {
@@ -194,6 +196,8 @@ TEST(Replies, AreFormatted) {
   EXPECT_EQ(event_line({"became-master", 3, "bow is master"}),
             R"({"v":1,"ok":true,"event":{"name":"became-master","at_ns":3,)"
             R"("text":"bow is master"}})");
+  EXPECT_EQ(reelected_line({.master = "bow", .network = "eth0"}),
+            R"({"v":1,"ok":true,"reelect":{"master":"bow","network":"eth0"}})");
   EXPECT_EQ(trace_line("1 becomes master"), R"({"v":1,"ok":true,"trace":"1 becomes master"})");
   EXPECT_EQ(findings_line({{"problem", "a", "b"}}),
             R"({"v":1,"ok":true,"findings":[{"level":"problem","what":"a","cure":"b"}]})");
@@ -203,6 +207,9 @@ TEST(Replies, RoundTrip) {
   const auto reply = [](const std::string& line) { return *parse_reply(line); };
   EXPECT_EQ(now_of(reply(now_line({3, 1, 5, "leads"}))), (Now{3, 1, 5, "leads"}));
   EXPECT_EQ(event_of(reply(event_line({"a", -3, "b"}))), (Event{"a", -3, "b"}));
+  EXPECT_EQ(reelected_of(reply(reelected_line({.master = "a", .network = "b, c"}))),
+            (Reelected{.master = "a", .network = "b, c"}));
+  EXPECT_FALSE(reelected_of(reply(done_line())));
   EXPECT_EQ(trace_of(reply(trace_line("x\ny"))), "x\ny");
   const std::vector<Finding> findings{{"ok", "a", ""}, {"note", "b", "c"}};
   EXPECT_EQ(findings_of(reply(findings_line(findings))), findings);

@@ -79,13 +79,13 @@ TEST(Client, TimesOut) {
 
 TEST(Client, ReturnsRefusals) {
   const FakeDaemon daemon(
-      {{"resign", {ipc::refusal_line({ipc::Code::not_master, "only a master can resign"})}},
+      {{"reelect", {ipc::refusal_line({ipc::Code::no_master, "no master on this network"})}},
        {"reelect", {ipc::refusal_line({ipc::Code::not_allowed, "use sudo"})}}});
   Client client = connected(daemon);
-  const auto resign = client.ask(request_of(ipc::Verb::resign));
-  ASSERT_FALSE(resign);
-  EXPECT_EQ(resign.error().code, ErrorCode::refused);
-  EXPECT_EQ(resign.error().message, "only a master can resign");
+  const auto refused = client.ask(request_of(ipc::Verb::reelect));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::refused);
+  EXPECT_EQ(refused.error().message, "no master on this network");
   const auto reelect = client.ask(request_of(ipc::Verb::reelect));
   ASSERT_FALSE(reelect);
   EXPECT_EQ(reelect.error().code, ErrorCode::not_allowed);
