@@ -165,6 +165,8 @@ void Worker::receive_other(std::uint8_t number, const wire::Codec::Received& rec
 void Worker::receive_diagnostic(std::uint8_t number, NodeId from,
                                 const wire::DiagnosticBody& body) {
   remote_diagnosis_.receive(from, body);
+  reelect_request_.receive(from, body);
+  if (body.kind == wire::DiagnosticBody::Kind::reelect) receive_reelect(number, from, body);
   if (body.kind != wire::DiagnosticBody::Kind::ask) return;
   std::array<std::byte, wire::kMaxBytes> buffer;
   for (const wire::DiagnosticBody& answer :
@@ -337,7 +339,8 @@ int Worker::run() {
   notifier_.ready("looking for a master");
 
   while (!stopping_) {
-    Instant deadline = std::min(node_.timers().first(), next_housekeeping_);
+    Instant deadline =
+        std::min({node_.timers().first(), next_housekeeping_, reelect_request_.next()});
     for (const auto& due : {locks_.due_in(), groups_.due_in()})
       if (due) deadline = std::min(deadline, oscillator_->now() + *due);
     const sys::Loop::Round round = loop_.wait(deadline);
@@ -352,6 +355,7 @@ int Worker::run() {
     wake_timers();
     locks_.on_timer();
     groups_.on_timer();
+    send_reelect();
     if (oscillator_->now() >= next_housekeeping_) housekeeping();
     if (each_round_) each_round_();
   }

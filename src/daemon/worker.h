@@ -12,11 +12,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "api/control_protocol.h"
 #include "api/snapshot.h"
 #include "daemon/control/publisher.h"
+#include "daemon/control/reelection.h"
 #include "daemon/control/remote_diagnosis.h"
 #include "daemon/daemon_identity.h"
 #include "daemon/group_driver.h"
@@ -82,10 +84,12 @@ class Worker {
       const;  // one sentence for users; includes the mode of silent locks in use
   GroupDriver& groups() { return groups_; }
   std::string name_of(HostId host) const;  // name for users; empty: no host
-  // These return a sentence if they fail.
-  Result<void> reelect();
-  Result<void> resign();
-  Result<void> set_time(Nanos by);
+  Result<void> set_time(Nanos by);         // the error is a sentence for users
+  // Resigns if this host is master, else asks the master to. A number: the master has been asked,
+  // and `reelect_result` returns the result later; unset: not yet.
+  using ReelectResult = Result<ipc::Reelected, ipc::Refusal>;
+  std::variant<ReelectResult, std::uint32_t> reelect();
+  std::optional<ReelectResult> reelect_result(std::uint32_t number) const;
   sys::Loop& loop() { return loop_; }
   // Asks all other members for their findings. `member_findings` is complete when
   // `members_answered`.
@@ -108,6 +112,10 @@ class Worker {
   void receive_incompatible(const sys::Address& from);
   void receive_other(std::uint8_t number, const wire::Codec::Received& received);
   void receive_diagnostic(std::uint8_t number, NodeId from, const wire::DiagnosticBody& body);
+  void receive_reelect(std::uint8_t number, NodeId from, const wire::DiagnosticBody& body);
+  void send_reelect();
+  bool leads(std::uint8_t number) const;
+  void resign(std::uint8_t number, const std::string& asker);
   void read_departures(std::uint8_t number);
   template <class Do>
   void step(Do todo);
@@ -154,6 +162,8 @@ class Worker {
   LockDriver locks_;
   GroupDriver groups_;
   RemoteDiagnosis remote_diagnosis_;
+  ReelectRequest reelect_request_;
+  ReelectLimiter reelect_limiter_;
   IncompatiblePeers incompatible_peers_;
   Instant next_housekeeping_;
   Instant next_rate_save_;  // when the rate is saved next

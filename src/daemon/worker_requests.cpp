@@ -1,5 +1,6 @@
 // Requests of local clients, from the control server.
 #include <array>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -10,31 +11,115 @@ namespace tempo::daemon {
 
 node::Reading Worker::reading() { return node_.sync().reading(oscillator_->now()); }
 
-// A running master ends every election with Quit, so only the master itself can start one, by
-// resigning.
-Result<void> Worker::reelect() {
-  const NodeId master = node_.network(0) == nullptr ? kNobody : node_.network(0)->master();
-  if (master == kNobody || master == codec_.self()) return resign();
-  return std::unexpected(
-      fmt::format("only the master can do this; run 'tempo reelect' on {}", name_of(master)));
+// --- reelect ---
+
+namespace {
+
+ipc::Refusal refusal(ipc::Code code, std::string message) {
+  return {.code = code, .message = std::move(message)};
 }
 
-Result<void> Worker::resign() {
-  bool asked = false;
-  for (std::uint8_t i = 0; i < links_.count(); ++i) {
-    const election::MasterElection* election = node_.network(i);
-    if (election == nullptr || (election->state() != election::State::master &&
-                                election->state() != election::State::conflict))
-      continue;
-    asked = true;
-    step([&](auto& turn) {
-      node_.command(turn, {.network = i, .election = election::Command::resign});
-    });
-  }
-  if (!asked)
-    return std::unexpected("only the master can do this; 'tempo master' shows which host that is");
-  return {};
+// The network that `reelect` is about: the one whose time this host follows, else the only one.
+Result<std::uint8_t, ipc::Refusal> network_to_reelect(const node::Node& node, const Links& links) {
+  if (node.upstream() != node::kNoNetwork) return node.upstream();
+  std::vector<std::uint8_t> joined;
+  for (std::uint8_t i = 0; i < links.count(); ++i)
+    if (node.network(i) != nullptr && links.here(i)) joined.push_back(i);
+  if (joined.size() == 1) return joined.front();
+  if (joined.empty())
+    return std::unexpected(
+        refusal(ipc::Code::unavailable, "no network is up; bring an interface up and try again"));
+  return std::unexpected(refusal(
+      ipc::Code::unavailable,
+      fmt::format("this host is on {} networks and follows the time of none yet; wait for it with "
+                  "'tempo wait-sync', or run 'tempo reelect' on a member of one network",
+                  joined.size())));
 }
+
+}  // namespace
+
+bool Worker::leads(std::uint8_t number) const {
+  const election::MasterElection* election = node_.network(number);
+  return election != nullptr && (election->state() == election::State::master ||
+                                 election->state() == election::State::conflict);
+}
+
+void Worker::resign(std::uint8_t number, const std::string& asker) {
+  emit_event("reelect", fmt::format("{}: this host resigns at the request of {}",
+                                    links_.label(number), asker));
+  step([&](auto& turn) {
+    node_.command(turn, {.network = number, .election = election::Command::resign});
+  });
+}
+
+// A running master ends every election with Quit, so only the master itself can start one, by
+// resigning.
+std::variant<Worker::ReelectResult, std::uint32_t> Worker::reelect() {
+  if (node_.upstream() == node::kNoNetwork) {
+    ipc::Reelected done{.master = name_of(codec_.self()), .network = ""};
+    for (std::uint8_t i = 0; i < links_.count(); ++i) {
+      if (!leads(i)) continue;
+      resign(i, "a local client");
+      done.network += (done.network.empty() ? "" : ", ") + links_.label(i);
+    }
+    if (!done.network.empty()) return ReelectResult(std::move(done));
+  }
+  const auto network = network_to_reelect(node_, links_);
+  if (!network) return ReelectResult(std::unexpected(network.error()));
+  const election::MasterElection& election = *node_.network(*network);
+  const NodeId master = election.master();
+  // After an election or a resignation, `master` is still the old one until there is another.
+  if (election.state() != election::State::slave || master == kNobody || master == codec_.self())
+    return ReelectResult(std::unexpected(
+        refusal(ipc::Code::no_master, "no master on this network; an election is under way")));
+  const std::uint32_t number = reelect_request_.ask(
+      oscillator_->now(),
+      {.network = *network, .node = master, .host = codec_.directory().host_of(master)});
+  send_reelect();
+  return number;
+}
+
+void Worker::send_reelect() {
+  const std::optional<wire::DiagnosticBody> request = reelect_request_.take_due(oscillator_->now());
+  if (!request) return;
+  const ReelectRequest::Master& master = reelect_request_.master();
+  std::array<std::byte, wire::kMaxBytes> buffer;
+  if (!links_.send(master.network, master.node, {buffer.data(), codec_.encode(*request, buffer)},
+                   std::nullopt))
+    ++unsent_;
+}
+
+std::optional<Worker::ReelectResult> Worker::reelect_result(std::uint32_t number) const {
+  const std::optional<ReelectRequest::Outcome> outcome = reelect_request_.outcome(number);
+  if (!outcome) return std::nullopt;
+  const std::string master = name_of(outcome->master.node);
+  switch (outcome->what) {
+    case ReelectRequest::Outcome::What::honoured:
+      return ipc::Reelected{.master = master, .network = links_.label(outcome->master.network)};
+    case ReelectRequest::Outcome::What::refused:
+      return std::unexpected(
+          refusal(ipc::Code::unavailable, fmt::format("{} refused: {}", master, outcome->reason)));
+    case ReelectRequest::Outcome::What::no_answer:
+      break;
+  }
+  return std::unexpected(
+      refusal(ipc::Code::unavailable,
+              fmt::format("the master {0} did not answer; try again, or run 'tempo reelect' on {0}",
+                          master)));
+}
+
+// Another host asks this one to resign.
+void Worker::receive_reelect(std::uint8_t number, NodeId from, const wire::DiagnosticBody& body) {
+  const node::Directory::Host* host = codec_.directory().find(from);
+  const ReelectLimiter::Verdict verdict = reelect_limiter_.judge(
+      oscillator_->now(),
+      {.host = from, .incarnation = host->incarnation, .question = body.question}, leads(number));
+  if (verdict.resign) resign(number, name_of(from));
+  std::array<std::byte, wire::kMaxBytes> buffer;
+  links_.send(number, from, {buffer.data(), codec_.encode(verdict.answer, buffer)}, std::nullopt);
+}
+
+// --- other requests ---
 
 Result<void> Worker::set_time(Nanos by) {
   const node::Reading::Status status = reading().status;
@@ -105,6 +190,8 @@ obs::Snapshot Worker::snapshot() {
                         .incompatible_peer = incompatible_peers_.about(oscillator_->now()),
                         .unsent = unsent_,
                         .stalls = stalls_,
+                        .reelect_honoured = reelect_limiter_.honoured(),
+                        .reelect_refused = reelect_limiter_.refused(),
                         .locks = locks_.configured() ? lock_status() : "",
                         .groups = groups_.known()});
 }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <fmt/core.h>
@@ -70,6 +71,7 @@ class WorkerTest : public ::testing::Test {
     config::Settings settings;
     settings.cluster = kCluster;
     settings.profile = "fast";
+    settings.timing = election::profile("fast").value();
     settings.port = port_;
     settings.bind = {address_};
     settings.broadcast = "127.255.255.255";
@@ -174,6 +176,102 @@ TEST_F(WorkerTest, ReportsAnIncompatibleDaemon) {
                   "tempod at 127.0.0.1 uses protocol revision {}", wire::kRevision + 2))));
   EXPECT_GT(worker_->snapshot().counters.at("malformed_wrong_revision"), 1U);
   EXPECT_EQ(reported(), 1);
+}
+
+// Another host sends `reelect` to this master: first twice the same request, then another one, then
+// one to a third host.
+TEST_F(WorkerTest, ResignsAtTheRequestOfAnotherHost) {
+  using Body = wire::DiagnosticBody;
+  node::Codec theirs({.self = HostId{77},
+                      .incarnation = Incarnation{1},
+                      .name = wire::Name("asker"),
+                      .cluster = kCluster,
+                      .keys = {}});
+  const sys::Address here = sys::Address::parse(address_, port_).value();
+  const sys::Descriptor socket{::socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0)};
+  const auto ask = [&](std::uint32_t question, HostId target) {
+    std::array<std::byte, wire::kMaxBytes> buffer;
+    const Body body{.kind = Body::Kind::reelect, .question = question, .target = target};
+    const std::size_t size = theirs.encode(body, buffer);
+    ASSERT_EQ(::sendto(socket.number(), buffer.data(), size, 0, here.raw(), here.size()),
+              static_cast<ssize_t>(size));
+  };
+  std::vector<Body> answers;
+  const auto collect = [&] {
+    std::array<std::byte, wire::kMaxBytes> buffer;
+    const ssize_t size = ::recv(socket.number(), buffer.data(), buffer.size(), 0);
+    if (size <= 0) return;
+    const auto received = theirs.decode(sys::raw_now(), 0, sys::raw_now(),
+                                        {buffer.data(), static_cast<std::size_t>(size)});
+    if (received && received->word) answers.push_back(*received->word);
+  };
+  const HostId self{std::stoull(worker_->snapshot().id, nullptr, 16)};
+  const auto counter = [&](const char* name) { return worker_->snapshot().counters.at(name); };
+  std::size_t asked = 0;
+  int rounds = 0;
+  worker_->each_round([&] {
+    if (++rounds > 10'000) return worker_->stop();
+    collect();
+    if (asked == 0) {
+      if (worker_->snapshot().networks.at(0).state != "master") return;
+      EXPECT_EQ(counter("reelect_honoured"), 0U);
+      ask(5, self);
+    } else if (asked == 1 && answers.size() == 1) {
+      ask(5, self);
+    } else if (asked == 2 && answers.size() == 2) {
+      ask(6, self);
+    } else if (asked == 3 && answers.size() == 3) {
+      ask(7, HostId{78});
+    } else {
+      if (asked == 4 && counter("refused_not_for_us") > 0) worker_->stop();
+      return;
+    }
+    ++asked;
+  });
+  EXPECT_EQ(worker_->run(), 0);
+  ASSERT_EQ(answers.size(), 3U);
+  const Body honoured{.kind = Body::Kind::reelect_answer, .level = Body::kHonoured, .question = 5};
+  EXPECT_EQ(answers[0], honoured);
+  EXPECT_EQ(answers[1], honoured) << "the answer is repeated";
+  EXPECT_EQ(answers[2].question, 6U);
+  EXPECT_EQ(answers[2].level, Body::kRefused);
+  EXPECT_THAT(std::string(answers[2].text.text()), HasSubstr("; try again"));
+  EXPECT_EQ(counter("reelect_honoured"), 1U);
+  EXPECT_EQ(counter("reelect_refused"), 1U);
+  EXPECT_EQ(counter("refused_not_for_us"), 1U);
+  const auto reported = std::ranges::find(worker_->events(), "reelect", &Event::what);
+  ASSERT_NE(reported, worker_->events().end());
+  EXPECT_THAT(reported->details, HasSubstr("this host resigns at the request of "));
+  EXPECT_EQ(std::ranges::count(worker_->events(), "lost-master", &Event::what), 1);
+}
+
+// A client of the master itself asks; then there is no master.
+TEST_F(WorkerTest, ResignsAtTheRequestOfALocalClient) {
+  std::vector<Worker::ReelectResult> results;
+  const auto reelect = [&] {
+    const auto asked = worker_->reelect();
+    const auto* result = std::get_if<Worker::ReelectResult>(&asked);
+    ASSERT_NE(result, nullptr);
+    results.push_back(*result);
+  };
+  int rounds = 0;
+  worker_->each_round([&] {
+    if (++rounds > 10'000) return worker_->stop();
+    if (worker_->snapshot().networks.at(0).state != "master") return;
+    reelect();
+    reelect();
+    worker_->stop();
+  });
+  EXPECT_EQ(worker_->run(), 0);
+  ASSERT_EQ(results.size(), 2U);
+  ASSERT_TRUE(results[0]);
+  EXPECT_EQ(results[0]->master, worker_->snapshot().name);
+  EXPECT_EQ(results[0]->network, worker_->snapshot().networks.at(0).name);
+  ASSERT_FALSE(results[1]);
+  EXPECT_EQ(results[1].error(),
+            (ipc::Refusal{.code = ipc::Code::no_master,
+                          .message = "no master on this network; an election is under way"}));
+  EXPECT_EQ(std::ranges::count(worker_->events(), "reelect", &Event::what), 1);
 }
 
 TEST_F(WorkerTest, CountsDatagramsThatAreTooLong) {

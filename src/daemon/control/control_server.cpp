@@ -4,6 +4,7 @@
 #include <list>
 #include <map>
 #include <utility>
+#include <variant>
 
 #include <fmt/core.h>
 #include <poll.h>
@@ -77,8 +78,9 @@ class ControlServer::Impl {
     Instant next{};                 // watch: earliest time of the next snapshot
     std::uint64_t events_sent = 0;  // events: count of events sent
     bool waits_for_members = false;
-    bool names_sent = false;                          // trace: the names of the hosts were sent
-    std::uint64_t trace_sent = 0;                     // trace: count of lines sent
+    std::uint32_t reelect = 0;     // number of the request to the master it waits for; 0: none
+    bool names_sent = false;       // trace: the names of the hosts were sent
+    std::uint64_t trace_sent = 0;  // trace: count of lines sent
     std::map<std::int64_t, locks::ClientId> locks{};  // by the ids of the client
     bool notified = false;     // output was written in this round by an update
     std::uint64_t change = 0;  // forget, admit: number of the change it waits for; 0: none
@@ -185,7 +187,8 @@ class ControlServer::Impl {
                "a request has at most {} bytes; this one is longer, so the connection is closed",
                ipc::kMaxRequest)}));
     const bool waits_for_reply =
-        !client->hung_up && (connection.queued() > 0 || client->waits_for_members);
+        !client->hung_up &&
+        (connection.queued() > 0 || client->waits_for_members || client->reelect != 0);
     if (connection.broken() || (connection.finished() && !waits_for_reply))
       disconnect(client);
     else
@@ -220,9 +223,7 @@ class ControlServer::Impl {
         begin_stream(client, request.verb);
         return ipc::done_line();
       case ipc::Verb::reelect:
-        return done(worker_->reelect(), ipc::Code::not_master);
-      case ipc::Verb::resign:
-        return done(worker_->resign(), ipc::Code::not_master);
+        return reelect(client);
       case ipc::Verb::set_time: {
         const Nanos by = request.by_ns ? Nanos{*request.by_ns}
                                        : WallTime{Nanos{*request.to_ns}} - worker_->reading().time;
@@ -262,6 +263,32 @@ class ControlServer::Impl {
         break;
     }
     return ipc::refusal_line({.code = ipc::Code::unknown_verb, .message = "unknown verb"});
+  }
+
+  // --- reelect ---
+
+  std::string reelect(ClientConnection& client) {
+    if (client.reelect != 0)
+      return ipc::refusal_line({.code = ipc::Code::bad_request,
+                                .message = "this connection already waits for the answer to a "
+                                           "reelect; wait for it"});
+    const auto asked = worker_->reelect();
+    if (const auto* result = std::get_if<Worker::ReelectResult>(&asked)) return line_of(*result);
+    client.reelect = std::get<std::uint32_t>(asked);
+    return "";
+  }
+
+  static std::string line_of(const Worker::ReelectResult& result) {
+    return result ? ipc::reelected_line(*result) : ipc::refusal_line(result.error());
+  }
+
+  bool answer_for_reelect(ClientConnection& client) {
+    if (client.reelect == 0) return false;
+    const auto result = worker_->reelect_result(client.reelect);
+    if (!result) return false;
+    client.reelect = 0;
+    client.connection.write(line_of(*result));
+    return true;
   }
 
   // --- locks ---
@@ -427,6 +454,7 @@ class ControlServer::Impl {
       bool wrote = answer_for_members(*current);
       wrote |= std::exchange(current->notified, false);
       wrote |= answer_for_change(*current);
+      wrote |= answer_for_reelect(*current);
       if (!current->stream) {
         if (wrote) settle(current);
         continue;

@@ -119,6 +119,8 @@ void add_counters(const DaemonView& view, obs::Snapshot& shot) {
   shot.counters["datagrams_sent"] = codec.sent();
   shot.counters["messages_without_address"] = view.unsent;
   shot.counters["stalls"] = view.stalls;
+  shot.counters["reelect_honoured"] = view.reelect_honoured;
+  shot.counters["reelect_refused"] = view.reelect_refused;
   const sys::Losses losses = view.links->losses();
   shot.counters["datagrams_too_long"] = losses.too_long;
   for (const auto& [error, count] : losses.unsent) {

@@ -33,6 +33,8 @@ struct DaemonView {
   std::string incompatible_peer{};  // warning about an incompatible daemon; empty: none
   std::uint64_t unsent = 0;         // messages to hosts whose address is unknown
   std::uint64_t stalls = 0;
+  std::uint64_t reelect_honoured = 0;  // requests of other hosts to resign
+  std::uint64_t reelect_refused = 0;
   std::string locks{};                  // lock status in one sentence; empty: no locks configured
   std::vector<groups::Known> groups{};  // all groups known here
 };
