@@ -226,7 +226,7 @@ class HeldLock : public testing::Test {
     wrapper.send(SIGCONT);
     EXPECT_EQ(wrapper.wait(), kLost);
     EXPECT_FALSE(std::filesystem::exists(file + "-a")) << "both commands ran";
-    EXPECT_NE(text_of(file + "-stderr").find("the command was not started"), std::string::npos)
+    EXPECT_NE(text_of(file + "-stderr").find("the command was not run"), std::string::npos)
         << text_of(file + "-stderr");
     fault.end(wrapper);
   }
