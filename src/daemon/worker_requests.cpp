@@ -110,7 +110,7 @@ std::optional<Worker::ReelectResult> Worker::reelect_result(std::uint32_t number
 
 // Another host asks this one to resign.
 void Worker::receive_reelect(std::uint8_t number, NodeId from, const wire::DiagnosticBody& body) {
-  const node::Directory::Host* host = codec_.directory().find(from);
+  const wire::Directory::Host* host = codec_.directory().find(from);
   const ReelectLimiter::Verdict verdict = reelect_limiter_.judge(
       oscillator_->now(),
       {.host = from, .incarnation = host->incarnation, .question = body.question}, leads(number));

@@ -182,7 +182,7 @@ TEST_F(WorkerTest, ReportsAnIncompatibleDaemon) {
 // one to a third host.
 TEST_F(WorkerTest, ResignsAtTheRequestOfAnotherHost) {
   using Body = wire::DiagnosticBody;
-  node::Codec theirs({.self = HostId{77},
+  wire::Codec theirs({.self = HostId{77},
                       .incarnation = Incarnation{1},
                       .name = wire::Name("asker"),
                       .cluster = kCluster,
