@@ -72,9 +72,11 @@ std::variant<Worker::ReelectResult, std::uint32_t> Worker::reelect() {
   if (election.state() != election::State::slave || master == kNobody || master == codec_.self())
     return ReelectResult(std::unexpected(
         refusal(ipc::Code::no_master, "no master on this network; an election is under way")));
-  const std::uint32_t number = reelect_request_.ask(
-      oscillator_->now(),
-      {.network = *network, .node = master, .host = codec_.directory().host_of(master)});
+  const std::uint32_t number =
+      reelect_request_.ask(oscillator_->now(), {.network = *network,
+                                                .node = master,
+                                                .host = codec_.directory().host_of(master),
+                                                .round = election.followed().round});
   send_reelect();
   return number;
 }
@@ -111,9 +113,10 @@ std::optional<Worker::ReelectResult> Worker::reelect_result(std::uint32_t number
 // Another host asks this one to resign.
 void Worker::receive_reelect(std::uint8_t number, NodeId from, const wire::DiagnosticBody& body) {
   const wire::Directory::Host* host = codec_.directory().find(from);
+  const bool of_this_round = leads(number) && node_.network(number)->followed().round == body.round;
   const ReelectLimiter::Verdict verdict = reelect_limiter_.judge(
       oscillator_->now(),
-      {.host = from, .incarnation = host->incarnation, .question = body.question}, leads(number));
+      {.host = from, .incarnation = host->incarnation, .question = body.question}, of_this_round);
   if (verdict.resign) resign(number, name_of(from));
   std::array<std::byte, wire::kMaxBytes> buffer;
   links_.send(number, from, {buffer.data(), codec_.encode(verdict.answer, buffer)}, std::nullopt);

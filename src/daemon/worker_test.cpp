@@ -178,8 +178,8 @@ TEST_F(WorkerTest, ReportsAnIncompatibleDaemon) {
   EXPECT_EQ(reported(), 1);
 }
 
-// Another host sends `reelect` to this master: first twice the same request, then another one, then
-// one to a third host.
+// Another host sends `reelect` to this master: for another round, then twice the same valid
+// request, then another one, then one to a third host.
 TEST_F(WorkerTest, ResignsAtTheRequestOfAnotherHost) {
   using Body = wire::DiagnosticBody;
   wire::Codec theirs({.self = HostId{77},
@@ -189,9 +189,10 @@ TEST_F(WorkerTest, ResignsAtTheRequestOfAnotherHost) {
                       .keys = {}});
   const sys::Address here = sys::Address::parse(address_, port_).value();
   const sys::Descriptor socket{::socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0)};
-  const auto ask = [&](std::uint32_t question, HostId target) {
+  const auto ask = [&](std::uint32_t question, HostId target, std::uint64_t of_round) {
     std::array<std::byte, wire::kMaxBytes> buffer;
-    const Body body{.kind = Body::Kind::reelect, .question = question, .target = target};
+    const Body body{
+        .kind = Body::Kind::reelect, .question = question, .target = target, .round = of_round};
     const std::size_t size = theirs.encode(body, buffer);
     ASSERT_EQ(::sendto(socket.number(), buffer.data(), size, 0, here.raw(), here.size()),
               static_cast<ssize_t>(size));
@@ -203,41 +204,49 @@ TEST_F(WorkerTest, ResignsAtTheRequestOfAnotherHost) {
     if (size <= 0) return;
     const auto received = theirs.decode(sys::raw_now(), 0, sys::raw_now(),
                                         {buffer.data(), static_cast<std::size_t>(size)});
-    if (received && received->word) answers.push_back(*received->word);
+    if (received && received->diagnostic) answers.push_back(*received->diagnostic);
   };
   const HostId self{std::stoull(worker_->snapshot().id, nullptr, 16)};
   const auto counter = [&](const char* name) { return worker_->snapshot().counters.at(name); };
+  std::uint64_t round = 0;  // of its mastership
   std::size_t asked = 0;
   int rounds = 0;
   worker_->each_round([&] {
     if (++rounds > 10'000) return worker_->stop();
     collect();
     if (asked == 0) {
-      if (worker_->snapshot().networks.at(0).state != "master") return;
-      EXPECT_EQ(counter("reelect_honoured"), 0U);
-      ask(5, self);
+      const obs::NetworkView network = worker_->snapshot().networks.at(0);
+      if (network.state != "master") return;
+      round = network.epoch_round;
+      ask(4, self, round - 1);
     } else if (asked == 1 && answers.size() == 1) {
-      ask(5, self);
+      ask(5, self, round);
     } else if (asked == 2 && answers.size() == 2) {
-      ask(6, self);
+      ask(5, self, round);
     } else if (asked == 3 && answers.size() == 3) {
-      ask(7, HostId{78});
+      ask(6, self, round);
+    } else if (asked == 4 && answers.size() == 4) {
+      ask(7, HostId{78}, round);
     } else {
-      if (asked == 4 && counter("refused_not_for_us") > 0) worker_->stop();
+      if (asked == 5 && counter("refused_not_for_us") > 0) worker_->stop();
       return;
     }
     ++asked;
   });
   EXPECT_EQ(worker_->run(), 0);
-  ASSERT_EQ(answers.size(), 3U);
+  ASSERT_EQ(answers.size(), 4U);
+  EXPECT_EQ(answers[0],
+            (Body{.kind = Body::Kind::reelect_answer,
+                  .level = Body::kRefused,
+                  .question = 4,
+                  .text = wire::Text<Body::kMaxText>("its mastership has ended; try again")}));
   const Body honoured{.kind = Body::Kind::reelect_answer, .level = Body::kHonoured, .question = 5};
-  EXPECT_EQ(answers[0], honoured);
-  EXPECT_EQ(answers[1], honoured) << "the answer is repeated";
-  EXPECT_EQ(answers[2].question, 6U);
-  EXPECT_EQ(answers[2].level, Body::kRefused);
-  EXPECT_THAT(std::string(answers[2].text.text()), HasSubstr("; try again"));
+  EXPECT_EQ(answers[1], honoured);
+  EXPECT_EQ(answers[2], honoured) << "the answer is repeated";
+  EXPECT_EQ(answers[3].question, 6U);
+  EXPECT_EQ(answers[3].level, Body::kRefused);
   EXPECT_EQ(counter("reelect_honoured"), 1U);
-  EXPECT_EQ(counter("reelect_refused"), 1U);
+  EXPECT_EQ(counter("reelect_refused"), 2U);
   EXPECT_EQ(counter("refused_not_for_us"), 1U);
   const auto reported = std::ranges::find(worker_->events(), "reelect", &Event::what);
   ASSERT_NE(reported, worker_->events().end());

@@ -29,8 +29,10 @@ std::optional<DiagnosticBody> ReelectRequest::take_due(Instant now) {
   }
   ++sends_;
   next_ = now + kSendInterval;
-  return DiagnosticBody{
-      .kind = DiagnosticBody::Kind::reelect, .question = number_, .target = master_.host};
+  return DiagnosticBody{.kind = DiagnosticBody::Kind::reelect,
+                        .question = number_,
+                        .target = master_.host,
+                        .round = master_.round};
 }
 
 void ReelectRequest::receive(NodeId from, const DiagnosticBody& body) {
@@ -76,7 +78,7 @@ ReelectLimiter::Verdict ReelectLimiter::judge(Instant now, const Asker& asker, b
       leads ? fmt::format("it resigned {} ago at the request of another host; try again in {}",
                           span_text(std::chrono::floor<std::chrono::seconds>(since)),
                           span_text(std::chrono::ceil<std::chrono::seconds>(kMinInterval - since)))
-            : "it is no longer master; try again");
+            : "its mastership has ended; try again");
   return verdict;
 }
 

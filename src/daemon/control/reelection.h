@@ -1,10 +1,10 @@
 // `reelect` between hosts: a member forwards the request of its clients to the master.
 //
 // The request is one datagram (wire::DiagnosticBody) to the master, sent at most three times, one
-// second apart, until the master answers. A host has at most one request in progress; clients that
-// ask meanwhile share its result. The master honours one request of other hosts in ten seconds and
-// repeats its answer to a request that was sent again. Sending and resigning are left to the
-// worker.
+// second apart, until the master answers. It names the mastership by its round, so that a late copy
+// or a recording ends no other one. A host has at most one request in progress; clients that ask
+// meanwhile share its result. The master honours one request of other hosts in ten seconds and
+// repeats its answer to a request that was sent again. The worker sends the datagrams and resigns.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +27,7 @@ class ReelectRequest {
     std::uint8_t network = 0;
     NodeId node = kNobody;
     HostId host = kNoHost;
+    std::uint64_t round = 0;  // of the epoch of its mastership
   };
 
   // Starts a request unless one is in progress. Returns the number of the one in progress, never 0.
@@ -75,14 +76,15 @@ class ReelectLimiter {
     bool resign = false;  // this host must resign now
     wire::DiagnosticBody answer{};
   };
-  // `leads`: this host is master of the network that the request came from.
+  // `leads`: this host is master of the network that the request came from, with the round that
+  // the request names.
   Verdict judge(Instant now, const Asker& asker, bool leads);
 
   std::uint64_t honoured() const { return honoured_; }
   std::uint64_t refused() const { return refused_; }
 
  private:
-  std::optional<Asker> last_;  // whose request was honoured last; unset: none yet
+  std::optional<Asker> last_;  // asker of the last honoured request; unset: none yet
   Instant honoured_at_{};      // time of that
   std::uint64_t honoured_ = 0;
   std::uint64_t refused_ = 0;

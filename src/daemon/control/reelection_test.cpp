@@ -10,7 +10,8 @@ using wire::DiagnosticBody;
 using What = ReelectRequest::Outcome::What;
 
 constexpr Instant kStart{100s};
-constexpr ReelectRequest::Master kNode1{.network = 1, .node = NodeId{7}, .host = HostId{0x77}};
+constexpr ReelectRequest::Master kNode1{
+    .network = 1, .node = NodeId{7}, .host = HostId{0x77}, .round = 4};
 
 DiagnosticBody answer_to(std::uint32_t question, std::uint8_t level = DiagnosticBody::kHonoured,
                          std::string_view text = "") {
@@ -28,9 +29,10 @@ TEST(ReelectRequest, EndsWithTheAnswerOfTheMaster) {
   EXPECT_EQ(request.next(), kStart);
   const auto sent = request.take_due(kStart);
   ASSERT_TRUE(sent);
-  EXPECT_EQ(*sent,
-            (DiagnosticBody{
-                .kind = DiagnosticBody::Kind::reelect, .question = number, .target = kNode1.host}));
+  EXPECT_EQ(*sent, (DiagnosticBody{.kind = DiagnosticBody::Kind::reelect,
+                                   .question = number,
+                                   .target = kNode1.host,
+                                   .round = 4}));
   EXPECT_FALSE(request.outcome(number));
   request.receive(kNode1.node, answer_to(number));
   ASSERT_TRUE(request.outcome(number));
@@ -140,7 +142,7 @@ TEST(ReelectLimiter, RefusesWhenItDoesNotLead) {
   const auto verdict = limiter.judge(kStart, kAsker, false);
   EXPECT_FALSE(verdict.resign);
   EXPECT_EQ(verdict.answer,
-            answer_to(1, DiagnosticBody::kRefused, "it is no longer master; try again"));
+            answer_to(1, DiagnosticBody::kRefused, "its mastership has ended; try again"));
   EXPECT_TRUE(limiter.judge(kStart, kAsker, true).resign);
 }
 
