@@ -93,7 +93,7 @@ class Daemon:
     def now(self):
         """Network time is between `earliest_ns` and `latest_ns`, unless status is "unsynchronized"."""
         now = self._ask({"do": "now"})["now"]
-        return Now(now["time_ns"], now["earliest_ns"], now["latest_ns"], now["status"])
+        return Now(int(now["time_ns"]), int(now["earliest_ns"]), int(now["latest_ns"]), now["status"])
 
     def status(self):
         """The snapshot of doc/reference/control-protocol.md, as a dictionary."""
@@ -124,7 +124,7 @@ class Daemon:
             line = self._line(None)
             if "event" in line:
                 event = line["event"]
-                yield Event(event["name"], event["at_ns"], event["text"])
+                yield Event(event["name"], int(event["at_ns"]), event["text"])
 
     def groups(self):
         """The groups known on this host, each a dictionary as in doc/reference/control-protocol.md."""
@@ -232,7 +232,7 @@ class Daemon:
         if state == "granted":
             lock.token = int(update.get("token", 0))
         if state in ("granted", "extended"):
-            lock._until_ns = max(lock._until_ns, update["until_ns"])
+            lock._until_ns = max(lock._until_ns, int(update["until_ns"]))
         if state in ("lost", "refused"):
             lock._until_ns = 0
             lock._error = Error(f"tempod reports lock '{lock.name}' as {state}; acquire it again")

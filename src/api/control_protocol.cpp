@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 #include <utility>
 
 #include <fmt/core.h>
@@ -224,9 +225,9 @@ std::string now_line(const Now& now) {
       .add("v", kVersion)
       .add("ok", true)
       .add("now", Json::object()
-                      .add("time_ns", now.time_ns)
-                      .add("earliest_ns", now.earliest_ns)
-                      .add("latest_ns", now.latest_ns)
+                      .add("time_ns", std::to_string(now.time_ns))
+                      .add("earliest_ns", std::to_string(now.earliest_ns))
+                      .add("latest_ns", std::to_string(now.latest_ns))
                       .add("status", now.status))
       .line();
 }
@@ -235,8 +236,10 @@ std::string event_line(const Event& event) {
   return Json::object()
       .add("v", kVersion)
       .add("ok", true)
-      .add("event",
-           Json::object().add("name", event.name).add("at_ns", event.at_ns).add("text", event.text))
+      .add("event", Json::object()
+                        .add("name", event.name)
+                        .add("at_ns", std::to_string(event.at_ns))
+                        .add("text", event.text))
       .line();
 }
 
@@ -319,7 +322,7 @@ std::string lock_line(const LockUpdate& update) {
   if (update.state == LockUpdate::State::granted && update.token != 0)
     line += fmt::format(R"(,"token":"{}")", update.token);
   if (update.state == LockUpdate::State::granted || update.state == LockUpdate::State::extended)
-    line += fmt::format(R"(,"until_ns":{})", update.until_ns);
+    line += fmt::format(R"(,"until_ns":"{}")", update.until_ns);
   return line + "}}";
 }
 

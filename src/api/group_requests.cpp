@@ -32,8 +32,10 @@ std::uint64_t number_in(const Json& json, const char* key) {
 Json json_of(const GroupView& group) {
   Json candidates = Json::array();
   for (const GroupView::Candidate& one : group.candidates)
-    candidates.push(
-        Json::object().add("host", one.host).add("capacity", one.capacity).add("here", one.here));
+    candidates.push(Json::object()
+                        .add("host", one.host)
+                        .add("capacity", fmt::format("{}", one.capacity))
+                        .add("here", one.here));
   return Json::object()
       .add("name", group.name)
       .add("leader", group.leader)
@@ -150,7 +152,7 @@ std::string election_line(const LeadershipUpdate& update) {
     json.add("term", fmt::format("{}", update.term));
   if (update.state == State::leads || update.state == State::extended ||
       update.state == State::stop)
-    json.add("until_ns", update.until_ns);
+    json.add("until_ns", fmt::format("{}", update.until_ns));
   if (update.state == State::follows || update.state == State::job_done)
     json.add("leader", update.leader);
   return head().add("election", json).line();

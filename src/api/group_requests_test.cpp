@@ -78,7 +78,7 @@ TEST(GroupRequests, AreRefusedIfIncomplete) {
 TEST(GroupReplies, AreFormattedAndParsed) {
   using State = LeadershipUpdate::State;
   EXPECT_EQ(election_line({.id = 3, .state = State::leads, .term = 77, .until_ns = 5}),
-            R"({"v":1,"ok":true,"election":{"id":3,"state":"leads","term":"77","until_ns":5}})");
+            R"({"v":1,"ok":true,"election":{"id":3,"state":"leads","term":"77","until_ns":"5"}})");
   EXPECT_EQ(election_line({.id = 3, .state = State::job_done, .leader = "host1"}),
             R"({"v":1,"ok":true,"election":{"id":3,"state":"job-done","leader":"host1"}})");
   for (const LeadershipUpdate& update :

@@ -1,6 +1,7 @@
 #include "api/snapshot.h"
 
 #include <algorithm>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -96,7 +97,10 @@ struct Writer {
   void operator()(const char* name, const std::string& value) const { json.add(name, value); }
   void operator()(const char* name, bool value) const { json.add(name, value); }
   void operator()(const char* name, double value) const { json.add(name, value); }
-  void operator()(const char* name, std::int64_t value) const { json.add(name, value); }
+  // Times in nanoseconds, above 2^53.
+  void operator()(const char* name, std::int64_t value) const {
+    json.add(name, std::to_string(value));
+  }
   void operator()(const char* name, std::uint64_t value) const { json.add(name, value); }
   void operator()(const char* name, std::uint32_t value) const {
     json.add(name, std::uint64_t{value});

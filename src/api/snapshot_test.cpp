@@ -108,8 +108,8 @@ TEST(SnapshotJson, HasThisForm) {
   EXPECT_EQ(
       to_json(snapshot),
       R"({"version":"1","name":"a\nb","id":"","cluster":"","pid":0,"uptime_s":0.0,)"
-      R"("profile":"","authenticated":false,"keys":0,"clock":"","status":"","time_ns":0,)"
-      R"("earliest_ns":0,"latest_ns":0,"offset_us":0.0,"rate_ppm":0.0,"timescale_generation":0,)"
+      R"("profile":"","authenticated":false,"keys":0,"clock":"","status":"","time_ns":"0",)"
+      R"("earliest_ns":"0","latest_ns":"0","offset_us":0.0,"rate_ppm":0.0,"timescale_generation":0,)"
       R"("exchanges":0,"reference":"","may_lead":true,"locks":"","warnings":[],"networks":[],)"
       R"("members":[{"name":"c","id":"","address":"","role":"","self":false,)"
       R"("faulty":false,"heard_ago_s":0.0}],"groups":[],"counters":{}})");

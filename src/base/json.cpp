@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/number_text.h"
+
 namespace tempo {
 
 struct Json::Value {
@@ -118,14 +120,20 @@ std::optional<bool> Json::flag_at(std::string_view key) const {
 }
 std::optional<std::int64_t> Json::whole_at(std::string_view key) const {
   const auto* found = value_->member(key);
-  if (found == nullptr || !found->is_number_integer()) return std::nullopt;
+  if (found == nullptr) return std::nullopt;
+  if (const auto* text = found->get_ptr<const std::string*>())
+    return parse_number<std::int64_t>(*text);
+  if (!found->is_number_integer()) return std::nullopt;
   if (found->is_number_unsigned() && !std::in_range<std::int64_t>(found->get<std::uint64_t>()))
     return std::nullopt;
   return found->get<std::int64_t>();
 }
 std::optional<std::uint64_t> Json::count_at(std::string_view key) const {
   const auto* found = value_->member(key);
-  if (found == nullptr || !found->is_number_integer()) return std::nullopt;
+  if (found == nullptr) return std::nullopt;
+  if (const auto* text = found->get_ptr<const std::string*>())
+    return parse_number<std::uint64_t>(*text);
+  if (!found->is_number_integer()) return std::nullopt;
   if (!found->is_number_unsigned() && found->get<std::int64_t>() < 0) return std::nullopt;
   return found->get<std::uint64_t>();
 }

@@ -50,7 +50,8 @@ class Json {
   std::vector<std::string> keys() const;
   bool has(std::string_view key) const;
   // A member of an object; empty if it is absent or of another type. `number_at` also accepts
-  // whole numbers.
+  // whole numbers; `whole_at` and `count_at` also accept a whole number in a string, because
+  // integers that can exceed 2^53 are written as strings.
   std::optional<Json> at(std::string_view key) const;
   std::optional<bool> flag_at(std::string_view key) const;
   std::optional<std::int64_t> whole_at(std::string_view key) const;

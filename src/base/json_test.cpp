@@ -32,6 +32,22 @@ TEST(Json, ReplacesInvalidUtf8AndInfinity) {
             "{\"a\":null}");
 }
 
+TEST(Json, ReadsWholeNumbersInStrings) {
+  const auto json = Json::parse(
+      R"({"whole":"-9223372036854775808","large":"18446744073709551615","half":"0.5","word":"3x",)"
+      R"("empty":"","spaced":" 3"})");
+  ASSERT_TRUE(json);
+  EXPECT_EQ(json->whole_at("whole"), std::numeric_limits<std::int64_t>::min());
+  EXPECT_EQ(json->count_at("whole"), std::nullopt);
+  EXPECT_EQ(json->whole_at("large"), std::nullopt);
+  EXPECT_EQ(json->count_at("large"), 18446744073709551615U);
+  EXPECT_EQ(json->number_at("large"), std::nullopt);
+  for (const char* key : {"half", "word", "empty", "spaced"}) {
+    EXPECT_EQ(json->whole_at(key), std::nullopt) << key;
+    EXPECT_EQ(json->count_at(key), std::nullopt) << key;
+  }
+}
+
 TEST(Json, ReadsMembersByType) {
   const auto json =
       Json::parse(R"({"text":"x","whole":-3,"large":18446744073709551615,"half":0.5,"flag":false,)"

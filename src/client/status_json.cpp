@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 #include <string_view>
 
 namespace tempo {
@@ -87,9 +88,9 @@ Json snapshot_of(const Status& status) {
       .add("name", status.name)
       .add("cluster", status.cluster)
       .add("status", now.status)
-      .add("time_ns", now.time_ns)
-      .add("earliest_ns", now.earliest_ns)
-      .add("latest_ns", now.latest_ns)
+      .add("time_ns", std::to_string(now.time_ns))
+      .add("earliest_ns", std::to_string(now.earliest_ns))
+      .add("latest_ns", std::to_string(now.latest_ns))
       .add("locks", status.locks)
       .add("warnings", warnings)
       .add("networks", Json::array().push(Json::object().add("master", status.master)))

@@ -51,7 +51,8 @@ class GroupSite : public Daemons {
   std::int64_t error_ns(std::size_t i) const {
     const json now = data_of(ask(i, "status --json").out);
     if (now["status"] != "synchronized" && now["status"] != "leads") return 1'000'000'000;
-    return now["latest_ns"].get<std::int64_t>() - now["time_ns"].get<std::int64_t>();
+    return std::stoll(now["latest_ns"].get<std::string>()) -
+           std::stoll(now["time_ns"].get<std::string>());
   }
 };
 

@@ -174,8 +174,9 @@ TEST_F(LiveGroup, IsLedByTheBestClockAndTheHighestDraw) {
       std::int64_t best = 0;
       std::int64_t leads = -1;
       for (const json& one : group["candidates"]) {
-        best = std::max<std::int64_t>(best, one["capacity"]);
-        if (one["host"] == group["leader"]) leads = one["capacity"];
+        const std::int64_t capacity = std::stoll(one["capacity"].get<std::string>());
+        best = std::max(best, capacity);
+        if (one["host"] == group["leader"]) leads = capacity;
       }
       // A clock that is better by less than the margin does not replace the leader.
       return group["candidates"].size() == kHosts && best > 0 && best <= leads + leads / 10;
@@ -215,7 +216,7 @@ TEST_F(LiveGroup, PrintsStatesAsJsonOnStandardError) {
   EXPECT_EQ(states[0]["state"], "candidate");
   EXPECT_EQ(states[0]["group"], group());
   EXPECT_EQ(states[0]["criterion"], "weight");
-  EXPECT_EQ(states[0]["capacity"], 7);
+  EXPECT_EQ(states[0]["capacity"], "7");
   EXPECT_EQ(states[1]["state"], "leading");
   EXPECT_TRUE(states[1]["term"].is_string());
   EXPECT_EQ(states[2]["state"], "stopped");

@@ -65,7 +65,9 @@ class SignedGroup : public testing::Test {
     for (std::size_t host = 0; host < kMachines; ++host) {
       const json now = status(host);
       if (now["status"] != "synchronized" && now["status"] != "leads") return false;
-      if (now["latest_ns"].get<std::int64_t>() - now["time_ns"].get<std::int64_t>() > 7'000'000)
+      if (std::stoll(now["latest_ns"].get<std::string>()) -
+              std::stoll(now["time_ns"].get<std::string>()) >
+          7'000'000)
         return false;
     }
     return true;

@@ -74,8 +74,9 @@ class Candidacy {
         print_error("tempo: {} has done the job of group '{}'\n", by, arguments_->group);
       exit_ = kDone;
     });
-    print_state(
-        state("candidate").add("criterion", options_.criterion).add("capacity", meter_.capacity()));
+    print_state(state("candidate")
+                    .add("criterion", options_.criterion)
+                    .add("capacity", fmt::format("{}", meter_.capacity())));
     majority_ = true;
     return {};
   }
