@@ -144,7 +144,7 @@ def read_page(text):
             section = page.setdefault(line[3:].strip(), Section())
         if section is None:
             continue
-        row = re.fullmatch(r"\| `([^`]+)` \| ([^|]*) \| ([^|]*) \| (.*) \|", line)
+        row = re.fullmatch(r"\| `([^`]+)` \| ([^|]+) \| ([^|]*)\| (.*) \|", line)
         if row:
             section.fields.append(Field(row[1], row[2].strip(), row[4]))
         for where, name in re.findall(r"`([^`]+)` has the fields of \[`([^`]+)`\]", line):
@@ -255,8 +255,11 @@ class JsonPage(unittest.TestCase):
 
     def run_line(self, program, line):
         words = line.format(directory=self.directory).split()
-        command = next(name for name in sorted(self.page, key=len, reverse=True)
-                       if f"{program} {' '.join(words)} ".startswith(name + " "))
+        command = next((name for name in sorted(self.page, key=len, reverse=True)
+                        if f"{program} {' '.join(words)} ".startswith(name + " ")), None)
+        if command is None:
+            self.problems.append(f"{program} {line}: no section")
+            return
         done = subprocess.run([PROGRAMS[program], *words, "--json"], capture_output=True, text=True, timeout=300)
         if done.returncode not in (0, 1):
             self.problems.append(f"{program} {line}: exit status {done.returncode}: {done.stdout[:300]}{done.stderr[:300]}")
@@ -267,21 +270,21 @@ class JsonPage(unittest.TestCase):
         for command, outputs in sorted(self.outputs.items()):
             section = self.page[command]
             fields = section.all_fields(self.page)
-            produced, undocumented = set(), {}
+            produced, wrong = set(), {}
             for data in outputs:
                 for path, value in leaves(data):
-                    if kind_of(value) == "integer" and abs(value) > LARGEST:
-                        undocumented[path] = f"{value} is above 2^53 and not a string"
                     known = [field for field in fields if field.pattern.fullmatch(path)]
                     produced |= {field.path for field in known}
-                    if not known:
-                        undocumented[path] = "is not documented"
+                    if kind_of(value) == "integer" and abs(value) > LARGEST:
+                        wrong[path] = f"is {value}, above 2^53, and not a string"
+                    elif not known:
+                        wrong[path] = "is not documented"
                     elif not any(fits(value, field.kind) for field in known):
-                        undocumented[path] = f"is documented as {known[0].kind}, not {kind_of(value)}"
+                        wrong[path] = f"is documented as {known[0].kind}, not {kind_of(value)}"
                 for path in containers(data):
                     if not any(field.path.startswith(path) for field in fields):
-                        undocumented[path] = "is not documented"
-            self.problems += [f"{command}: {path} {why}" for path, why in sorted(undocumented.items())]
+                        wrong[path] = "is not documented"
+            self.problems += [f"{command}: {path} {why}" for path, why in sorted(wrong.items())]
             self.problems += [f"{command}: no run produced {field.path}, and it is not optional"
                               for field in section.fields if not field.optional and field.path not in produced]
         self.assertEqual(self.problems, [], "\n" + "\n".join(self.problems))
