@@ -188,7 +188,7 @@ class Live(unittest.TestCase):
         with tempo.connect(self.path) as daemon:
             with self.assertRaisesRegex(tempo.Error, "has a space or a character"):
                 daemon.acquire("two words")
-            with self.assertRaisesRegex(tempo.Error, "tempo's own") as caught:
+            with self.assertRaisesRegex(tempo.Error, "are reserved") as caught:
                 daemon.acquire("@view")
             self.assertEqual(caught.exception.code, "bad-request")
             with self.assertRaisesRegex(tempo.Error, "at most 4096 bytes"):

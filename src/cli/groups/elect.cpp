@@ -31,7 +31,7 @@ using std::chrono::nanoseconds;
 constexpr nanoseconds kMeasureEvery = std::chrono::seconds{5};
 constexpr nanoseconds kRejoinAfter = std::chrono::milliseconds{500};
 
-int exit_of(const Error& error) {
+int candidacy_exit(const Error& error) {
   return error.code == ErrorCode::no_daemon ? kLockNoDaemon : kLockRefused;
 }
 
@@ -49,7 +49,7 @@ class Candidacy {
 
   int run() {
     if (const auto stood = stand(); !stood)
-      return print_error(exit_of(stood.error()), stood.error().message);
+      return print_error(candidacy_exit(stood.error()), stood.error().message);
     note_signals();
     while (!exit_) step();
     line_.clear();
