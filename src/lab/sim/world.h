@@ -6,20 +6,26 @@
 // the order of their creation. The machine and the watch are template parameters, so a World
 // without a watch has no overhead.
 //
+// A machine with a record has a disk (disk.h), which survives its node. The World keeps the
+// ordering rule of machine/machine.h.
+//
 // The driver applies faults between calls of `run_until`; a fault at an instant precedes every
 // event of that instant. The watch observes everything and changes nothing.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "base/huge_page_vector.h"
 #include "lab/sim/delay.h"
+#include "lab/sim/disk.h"
 #include "lab/sim/flights.h"
 #include "lab/sim/link.h"
 #include "lab/sim/oscillator.h"
@@ -44,6 +50,11 @@ class World {
     // max_events in total and more than events_per_second on average.
     std::uint64_t max_events = 1'000'000'000;
     std::uint64_t events_per_second = 10'000'000;
+    Delay write = Delay::constant(Nanos{1});  // duration of a disk write
+    // Faults of the World itself, to test that the properties notice them.
+    bool ignore_order = false;      // outputs overtake the records that they follow
+    bool forget_persisted = false;  // the machine never hears that a record is durable
+    bool notify_twice = false;      // every notice reaches the driver twice
   };
 
   World(const Options& options, Make make, Watch& watch)
@@ -68,12 +79,19 @@ class World {
     step(node, id, [](M& machine, Turn<M>& turn) { machine.start(turn); });
   }
 
-  void crash(NodeId id) {
+  // Of the disk writes in progress the first `kept` reach the disk; `torn`: the next one destroys
+  // the file.
+  void crash(NodeId id, std::size_t kept = 0, bool torn = false) {
     Node& node = at(id);
     if (!node.up) return;
     node.up = false;
     node.wake_at = kNever;
     drop_waiting(id);
+    if constexpr (kHasDisk) {
+      node.disk.crash(kept, torn);
+      ++node.disk_number;
+      node.late_writes = 0;
+    }
     watch_->disturbed(*this, id, "crashes");
   }
 
@@ -97,6 +115,7 @@ class World {
       if (to == id) slots.push_back(slot);
     std::erase_if(waiting_, [&](const auto& entry) { return entry.first == id; });
     for (const std::uint32_t slot : slots) deliver(slot, id);
+    if constexpr (kHasDisk) finish_late_writes(node, id);
     fire(node, id);
   }
 
@@ -104,6 +123,15 @@ class World {
     Node& node = at(id);
     if (!node.up || node.paused) return;
     step(node, id, [&](M& machine, Turn<M>& turn) { machine.command(turn, command); });
+  }
+
+  // The disk of a node. A disk that works again completes its writes.
+  const Disk<M>& disk(NodeId id) const { return nodes_[index(id)].disk; }
+  Disk<M>& disk(NodeId id) { return at(id).disk; }
+  void set_disk_works(NodeId id, bool works) {
+    Node& node = at(id);
+    node.disk.set_works(works);
+    if (works && node.up && !node.paused) finish_late_writes(node, id);
   }
 
   // Sends a message that no machine sent: a replay, a forgery, or a message from the supervisor of
@@ -256,7 +284,8 @@ class World {
 
  private:
   static constexpr std::size_t kMaxWaiting = 1 << 16;  // datagrams for all paused nodes together
-  static constexpr int kMaxWakesAtOnce = 10'000;       // timers of one node at one instant
+  static constexpr bool kHasDisk = !std::same_as<RecordOf<M>, Nothing>;
+  static constexpr int kMaxWakesAtOnce = 10'000;  // timers of one node at one instant
   static constexpr std::int64_t kBillion = 1'000'000'000;
   __extension__ using Wide = __int128;
 
@@ -276,6 +305,9 @@ class World {
     Stream delays;
     Stream draws;
     std::optional<M> machine;
+    [[no_unique_address]] std::conditional_t<kHasDisk, Disk<M>, Nothing> disk;
+    std::uint32_t disk_number = 0;  // incarnation of the disk events; others are stale
+    std::uint32_t late_writes = 0;  // writes that are over, but the node is paused or the disk full
   };
   // Bytes at the start of a node that nearly every step reads; bounded for large machines.
   static constexpr std::size_t kHotBytes = std::min<std::size_t>(sizeof(Node), 512);
@@ -293,10 +325,13 @@ class World {
 
   struct Event {
     std::uint64_t key = 0;   // time and class; see key_of
-    std::uint32_t slot = 0;  // slot of the flight, or kTimer
+    std::uint32_t slot = 0;  // slot of the flight, kTimer or kDisk
     NodeId to{};
+    [[no_unique_address]] std::conditional_t<kHasDisk, std::uint32_t, Nothing>
+        number{};  // of kDisk
   };
   static constexpr std::uint32_t kTimer = Flights<Message>::kNone;
+  static constexpr std::uint32_t kDisk = kTimer - 1;
 
   static std::uint64_t key_of(Instant when, bool timer) {
     return static_cast<std::uint64_t>(when.time_since_epoch().count()) * 2 + (timer ? 1 : 0);
@@ -355,7 +390,7 @@ class World {
   void fetch_node(const Event& soon) const {
     const char* node = reinterpret_cast<const char*>(&nodes_[index(soon.to)]);
     __builtin_prefetch(node);
-    if (soon.slot == kTimer) return;  // most timer events are stale
+    if (soon.slot >= kDisk) return;  // most timer events are stale
     for (std::size_t offset = 64; offset < kHotBytes; offset += 64)
       __builtin_prefetch(node + offset);
     __builtin_prefetch(&flights_[soon.slot]);
@@ -363,7 +398,7 @@ class World {
   void fetch_machine([[maybe_unused]] const Event& next) const {
     if constexpr (requires(const M& machine) { machine.fetch_ahead(kNobody); }) {
       const Node& node = nodes_[index(next.to)];
-      if (node.up && next.slot != kTimer) node.machine->fetch_ahead(flights_[next.slot].from);
+      if (node.up && next.slot < kDisk) node.machine->fetch_ahead(flights_[next.slot].from);
     }
   }
 
@@ -381,11 +416,17 @@ class World {
   void handle(const Event& event) {
     ++events_;
     now_ = time_of(event.key);
+    Node& node = nodes_[index(event.to)];
+    if constexpr (kHasDisk) {
+      if (event.slot == kDisk) {
+        finish_write(node, event.to, event.number);
+        return;
+      }
+    }
     if (event.slot != kTimer) {
       deliver(event.slot, event.to);
       return;
     }
-    Node& node = nodes_[index(event.to)];
     if (node.wake_at != now_) return;
     node.wake_at = kNever;
     if (!node.up || node.paused) return;
@@ -439,20 +480,61 @@ class World {
 
   void finish(Node& node, NodeId id) {
     for (const Output<M>& output : outbox_) {
-      switch (output.kind) {
-        case OutputKind::send:
-          transmit(id, output.to, output.message);
-          break;
-        case OutputKind::broadcast:
-          transmit(id, kNobody, output.message);
-          break;
-        case OutputKind::notice:
-          watch_->noticed(*this, id, output.notice);
-          break;
+      if constexpr (kHasDisk) {
+        if (output.kind == OutputKind::persist)
+          write(node, id, output.record);
+        else if (node.disk.writing() > 0 && !options_.ignore_order)
+          node.disk.hold(output);
+        else
+          carry_out(id, output);
+      } else {
+        carry_out(id, output);
       }
     }
     schedule(node, id);
     watch_->stepped(*this, id);
+  }
+
+  void carry_out(NodeId id, const Output<M>& output) {
+    switch (output.kind) {
+      case OutputKind::send:
+        transmit(id, output.to, output.message);
+        break;
+      case OutputKind::broadcast:
+        transmit(id, kNobody, output.message);
+        break;
+      case OutputKind::notice:
+        watch_->noticed(*this, id, output.notice);
+        if (options_.notify_twice) watch_->noticed(*this, id, output.notice);
+        break;
+      case OutputKind::persist:
+        break;
+    }
+  }
+
+  // --- disk ---
+
+  void write(Node& node, NodeId id, const RecordOf<M>& record) {
+    node.disk.begin(record);
+    Instant when = now_ + std::max(options_.write.sample(node.delays), Nanos{1});
+    Instant& last = last_writes_[index(id)];
+    when = last = std::max(last, when);
+    queue_.push({key_of(when, false), kDisk, id, node.disk_number});
+  }
+  void finish_write(Node& node, NodeId id, std::uint32_t number) {
+    if (number != node.disk_number) return;
+    ++node.late_writes;
+    if (node.up && !node.paused) finish_late_writes(node, id);
+  }
+  void finish_late_writes(Node& node, NodeId id) {
+    while (node.late_writes > 0 && node.disk.works() && node.up) {
+      --node.late_writes;
+      const typename Disk<M>::Write done = node.disk.finish();
+      for (const Output<M>& output : done.held) carry_out(id, output);
+      if (!options_.forget_persisted)
+        step(node, id,
+             [&](M& machine, Turn<M>& turn) { machine.command(turn, M::persisted(done.record)); });
+    }
   }
 
   void schedule(Node& node, NodeId id) {
@@ -577,8 +659,9 @@ class World {
   std::unordered_map<std::uint64_t, Instant> last_arrivals_;  // by from and to; for in_order
   RadixHeap<Event> queue_;
   Flights<Message> flights_;
-  std::vector<std::pair<NodeId, std::uint32_t>> waiting_;  // for paused nodes, as they arrived
-  std::vector<std::pair<std::uint32_t, NodeId>> held_;     // copies in the order of their creation
+  std::unordered_map<std::uint32_t, Instant> last_writes_;  // end of the last write, by node
+  std::vector<std::pair<NodeId, std::uint32_t>> waiting_;   // for paused nodes, as they arrived
+  std::vector<std::pair<std::uint32_t, NodeId>> held_;      // copies in the order of their creation
   Outbox<M> outbox_;
   Draw* draw_ = nullptr;  // null: each node draws from its own stream
   bool held_mode_ = false;
