@@ -8,7 +8,10 @@
 // A driver guarantees:
 //   - it calls `start` first and once; `now` never decreases;
 //   - it delivers every message that has arrived before it calls `on_timer`;
-//   - it carries out the outputs of a step in their order before the next step.
+//   - it carries out the outputs of a step in their order before the next step;
+//   - the ordering rule: no send, broadcast or notice that follows a `persist` leaves the host
+//     before that record is durable, in this step or a later one. Then the driver gives the machine
+//     the command `persisted(record)`. A later record replaces an earlier one on the disk.
 // A machine guarantees:
 //   - a message that arrives late, twice, out of order or from an unknown node does no harm;
 //   - an early or repeated `on_timer` does no harm: the machine checks the timer's deadline;
@@ -41,22 +44,50 @@ struct Nothing {
   static void fields(Self&, Visitor&) {}
 };
 
-// A composed machine keeps scratch outboxes for its parts in its own outbox (see mux.h).
+// A composed machine keeps outboxes for its parts in its own outbox (see compose.h).
 template <class M>
 struct OutboxScratch {};
 
-enum class OutputKind : std::uint8_t { send, broadcast, notice };
-
-// One output of a step. `to` is valid for `send`, `message` for `send` and `broadcast`. `notice`
-// reports an event to the driver or to the machine that embeds this one.
+// The durable record of a machine; Nothing: it persists nothing.
 template <class M>
-struct Output {
-  OutputKind kind;
-  NodeId to;
+struct RecordType {
+  using Record = Nothing;
+};
+template <class M>
+  requires requires { typename M::Record; }
+struct RecordType<M> {
+  using Record = typename M::Record;
+};
+template <class M>
+using RecordOf = typename RecordType<M>::Record;
+
+enum class OutputKind : std::uint8_t { send, broadcast, notice, persist };
+
+// The content of an output: flat types share their bytes, others have members of their own.
+template <class Message, class Notice, class Record>
+struct OutputContent {
+  Message message{};
+  Notice notice{};
+  Record record{};
+};
+template <class Message, class Notice, class Record>
+  requires(std::is_trivially_copyable_v<Message> && std::is_trivially_copyable_v<Notice> &&
+           std::is_trivially_copyable_v<Record>)
+struct OutputContent<Message, Notice, Record> {
+  OutputContent() : message{} {}
   union {
-    typename M::Message message;
-    typename M::Notice notice;
+    Message message;
+    Notice notice;
+    Record record;
   };
+};
+
+// One output of a step. `to` is valid for `send`, `message` for `send` and `broadcast`, `record`
+// for `persist`. `notice` reports an event to the driver or to the machine that embeds this one.
+template <class M>
+struct Output : OutputContent<typename M::Message, typename M::Notice, RecordOf<M>> {
+  OutputKind kind = OutputKind::send;
+  NodeId to = kNobody;
 };
 
 template <class M>
@@ -64,18 +95,16 @@ class Outbox {
  public:
   using Message = typename M::Message;
   using Notice = typename M::Notice;
+  using Record = RecordOf<M>;
 
   void send(NodeId to, const Message& message) {
     Output<M>& output = append(OutputKind::send);
     output.to = to;
-    std::construct_at(&output.message, message);
+    set(output.message, message);
   }
-  void broadcast(const Message& message) {
-    std::construct_at(&append(OutputKind::broadcast).message, message);
-  }
-  void notify(const Notice& notice) {
-    std::construct_at(&append(OutputKind::notice).notice, notice);
-  }
+  void broadcast(const Message& message) { set(append(OutputKind::broadcast).message, message); }
+  void notify(const Notice& notice) { set(append(OutputKind::notice).notice, notice); }
+  void persist(const Record& record) { set(append(OutputKind::persist).record, record); }
 
   void clear() { used_ = 0; }
   bool empty() const { return used_ == 0; }
@@ -91,11 +120,19 @@ class Outbox {
   Output<M>& append(OutputKind kind) {
     if (used_ == outputs_.size()) {
       CHECK(used_ < kMaxOutputs);
-      outputs_.resize(used_ + 1, Output<M>{.kind = kind, .to = kNobody, .message = Message{}});
+      outputs_.emplace_back();
     }
     Output<M>& output = outputs_[used_++];
     output.kind = kind;
     return output;
+  }
+  // Flat values share their bytes with others, which this overwrites.
+  template <class T>
+  static void set(T& place, const T& value) {
+    if constexpr (std::is_trivially_copyable_v<T>)
+      std::construct_at(&place, value);
+    else
+      place = value;
   }
 
   std::vector<Output<M>> outputs_;  // grows to the size of the largest step and is then reused
@@ -110,26 +147,38 @@ struct Turn {
   Outbox<M>& out;  // owned and reused by the driver: in steady state no step allocates memory
 };
 
+// Every protocol and every service.
 template <class M>
 concept Machine =
-    std::copyable<M> && std::is_trivially_copyable_v<typename M::Message> &&
-    std::is_trivially_copyable_v<typename M::Notice> &&
-    std::is_trivially_copyable_v<typename M::Command> &&
+    std::copyable<typename M::Message> && std::copyable<typename M::Notice> &&
+    std::copyable<typename M::Command> && std::copyable<RecordOf<M>> &&
     requires(M m, const M c, Turn<M>& turn, NodeId from, const typename M::Message& message,
-             const typename M::Command& command, TimerId timer, FieldVisitor& fields,
-             typename M::Message& mutable_message) {
+             const typename M::Command& command, TimerId timer) {
       m.start(turn);
       m.receive(turn, from, message);  // may be late, repeated, out of order, from any node
       m.on_timer(turn, timer);         // this timer is due; an early or repeated call is harmless
-      m.command(turn, command);        // acquire, release, resign, new capacity, new bounds
+      m.command(turn, command);        // acquire, release, resign, new capacity, persisted
       { c.timers().first() } -> std::same_as<Instant>;  // a fixed, named set
       { c.timers().first_name() } -> std::same_as<TimerId>;
       { c.timers().at(timer) } -> std::same_as<Instant>;
       { c.timers().size() } -> std::convertible_to<std::size_t>;
       { c.check() } -> std::same_as<const char*>;  // the violated invariant; null: none
-      M::fields(m, fields);                        // the only list of its state
+    } &&
+    (std::same_as<RecordOf<M>, Nothing> || requires(const RecordOf<M>& record) {
+      { M::persisted(record) } -> std::same_as<typename M::Command>;  // the record is durable
+    });
+
+// A machine whose whole state is in its field list, so that the checker recognises a state. Other
+// machines are simulated but not checked exhaustively: their state has names and texts.
+template <class M>
+concept CheckableMachine =
+    Machine<M> && std::copyable<M> && std::is_trivially_copyable_v<typename M::Message> &&
+    std::is_trivially_copyable_v<typename M::Notice> &&
+    std::is_trivially_copyable_v<typename M::Command> &&
+    requires(M m, const M c, FieldVisitor& fields, typename M::Message& message) {
+      M::fields(m, fields);  // the only list of its state
       M::fields(c, fields);
-      M::Message::fields(mutable_message, fields);
+      M::Message::fields(message, fields);
     };
 
 }  // namespace tempo

@@ -49,9 +49,9 @@ struct MessageWithVector : FlatMessage {
 };
 
 using IdleMachine = MinimalMachine<FlatMessage>;
-static_assert(Machine<IdleMachine>);
+static_assert(CheckableMachine<IdleMachine>);
 static_assert(!Machine<MinimalMachine<FlatMessage, false>>);
-static_assert(!Machine<MinimalMachine<MessageWithVector>>);
+static_assert(!CheckableMachine<MinimalMachine<MessageWithVector>>);
 
 TEST(Outbox, KeepsTheOrder) {
   Outbox<IdleMachine> out;

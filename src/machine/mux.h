@@ -23,12 +23,9 @@
 #include <variant>
 #include <vector>
 
-#include "machine/machine.h"
+#include "machine/compose.h"
 
 namespace tempo {
-
-template <std::size_t kIndex>
-using Part = std::integral_constant<std::size_t, kIndex>;
 
 // A variant of flat types, with a field list.
 template <class... Ts>
@@ -58,7 +55,7 @@ std::string_view name_of(const OneOf<Ts...>& one)
   return std::visit([](const auto& part) -> std::string_view { return name_of(part); }, one.body);
 }
 
-template <class Rules, Machine... Parts>
+template <class Rules, CheckableMachine... Parts>
 class Mux {
  public:
   using Message = OneOf<typename Parts::Message...>;
@@ -87,15 +84,8 @@ class Mux {
   }
 
   void on_timer(Turn<Mux>& turn, TimerId timer) {
-    std::size_t before = 0;  // number of timers of the preceding parts
-    each([&]<std::size_t kPart>(Part<kPart>) {
-      const std::size_t wanted = std::to_underlying(timer);
-      const std::size_t count = std::get<kPart>(parts_).timers().size();
-      if (wanted >= before && wanted < before + count)
-        step<kPart>(turn, [&](auto& part, auto& inner) {
-          part.on_timer(inner, timer_id(wanted - before));
-        });
-      before += count;
+    timers().locate(timer, [&]<std::size_t kPart>(Part<kPart>, TimerId own) {
+      step<kPart>(turn, [&](auto& part, auto& inner) { part.on_timer(inner, own); });
     });
     apply_rules(turn);
   }
@@ -119,49 +109,9 @@ class Mux {
   }
 
   // The timers of all parts, numbered consecutively.
-  class AllTimers {
-   public:
-    explicit AllTimers(const Mux& mux) : mux_(&mux) {}
-    Instant first() const {
-      return std::apply([](const Parts&... part) { return std::min({part.timers().first()...}); },
-                        mux_->parts_);
-    }
-    TimerId first_name() const {
-      const Instant earliest = first();
-      std::size_t before = 0;
-      std::size_t found = 0;
-      bool done = false;
-      mux_->each([&]<std::size_t kPart>(Part<kPart>) {
-        const auto& timers = std::get<kPart>(mux_->parts_).timers();
-        if (!done && timers.first() == earliest) {
-          found = before + std::to_underlying(timers.first_name());
-          done = true;
-        }
-        before += timers.size();
-      });
-      return timer_id(found);
-    }
-    Instant at(TimerId timer) const {
-      std::size_t before = 0;
-      Instant when = kNever;
-      mux_->each([&]<std::size_t kPart>(Part<kPart>) {
-        const auto& timers = std::get<kPart>(mux_->parts_).timers();
-        const std::size_t wanted = std::to_underlying(timer);
-        if (wanted >= before && wanted < before + timers.size())
-          when = timers.at(timer_id(wanted - before));
-        before += timers.size();
-      });
-      return when;
-    }
-    std::size_t size() const {
-      return std::apply([](const Parts&... part) { return (part.timers().size() + ...); },
-                        mux_->parts_);
-    }
-
-   private:
-    const Mux* mux_;
-  };
-  AllTimers timers() const { return AllTimers{*this}; }
+  auto timers() const {
+    return std::apply([](const Parts&... part) { return JoinedTimers(part.timers()...); }, parts_);
+  }
 
   const char* check() const {
     const char* broken = nullptr;
@@ -190,24 +140,13 @@ class Mux {
   // queued for the rules.
   template <std::size_t kPart, class Step>
   void step(Turn<Mux>& turn, Step take) {
-    auto& out = std::get<kPart>(turn.out.scratch.outboxes);
-    out.clear();
-    Turn<PartType<kPart>> inner{turn.now, turn.draw, out};
-    take(std::get<kPart>(parts_), inner);
-    for (const auto& output : out) {
-      switch (output.kind) {
-        case OutputKind::send:
-          turn.out.send(output.to, Message::template of<kPart>(output.message));
-          break;
-        case OutputKind::broadcast:
-          turn.out.broadcast(Message::template of<kPart>(output.message));
-          break;
-        case OutputKind::notice:
-          CHECK(turn.out.scratch.notices.size() < kMaxNotices);
-          turn.out.scratch.notices.push_back(Notice::template of<kPart>(output.notice));
-          break;
-      }
-    }
+    step_part(turn, std::get<kPart>(parts_), take, [&](const Output<PartType<kPart>>& output) {
+      if (pass_on(turn, output,
+                  [](const auto& message) { return Message::template of<kPart>(message); }))
+        return;
+      CHECK(turn.out.scratch.notices.size() < kMaxNotices);
+      turn.out.scratch.notices.push_back(Notice::template of<kPart>(output.notice));
+    });
   }
 
   void apply_rules(Turn<Mux>& turn) {
@@ -228,8 +167,7 @@ class Mux {
 };
 
 template <class Rules, class... Parts>
-struct OutboxScratch<Mux<Rules, Parts...>> {
-  std::tuple<Outbox<Parts>...> outboxes;
+struct OutboxScratch<Mux<Rules, Parts...>> : PartOutboxes<PartList<Parts...>> {
   std::vector<OneOf<typename Parts::Notice...>> notices;  // at most Mux::kMaxNotices
 };
 

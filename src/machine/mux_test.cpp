@@ -83,7 +83,7 @@ struct LeftCommandsRight {
 };
 
 using Both = Mux<LeftCommandsRight, Left, Right>;
-static_assert(Machine<Left> && Machine<Both>);
+static_assert(CheckableMachine<Left> && CheckableMachine<Both>);
 
 class ConstantDraw final : public Draw {
  public:
@@ -99,6 +99,8 @@ std::string text_of(const Output<M>& output) {
       return "to all: " + printed(output.message, at(0s));
     case OutputKind::notice:
       return "notice: " + printed(output.notice, at(0s));
+    case OutputKind::persist:
+      break;
   }
   return "";
 }
@@ -243,7 +245,7 @@ struct OuterRules {
   }
 };
 using Nested = Mux<OuterRules, Left, Both>;
-static_assert(Machine<Nested>);
+static_assert(CheckableMachine<Nested>);
 
 TEST(Mux, CanBeNested) {
   Harness<Nested> harness{

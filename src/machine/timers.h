@@ -1,13 +1,14 @@
 // A fixed, named set of timers.
 //
 // The machine sets and stops timers by name; the driver asks for the first deadline. A name enum
-// ends with `count`. When a timer fires, the machine stops it, not the driver.
+// ends with `count`. When a timer fires, the machine stops it with `take_due`, not the driver.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "base/units.h"
@@ -46,6 +47,14 @@ class Timers {
     return TimerId{static_cast<std::uint8_t>(std::ranges::min_element(at_) - at_.begin())};
   }
 
+  // Whether this timer is due; it then no longer runs.
+  bool take_due(TimerId timer, Instant now) {
+    Instant& when = at_[std::to_underlying(timer)];
+    if (now < when) return false;
+    when = kNever;
+    return true;
+  }
+
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
     for (auto& instant : self.at_) field::timer(visit, "timer", instant);
@@ -54,6 +63,12 @@ class Timers {
  private:
   std::array<Instant, kCount> at_;
 };
+
+// The first timer of a set, if it is due; unset: none is due.
+std::optional<TimerId> first_due(const auto& timers, Instant now) {
+  if (now < timers.first()) return std::nullopt;
+  return timers.first_name();
+}
 
 constexpr TimerId timer_id(auto name) { return TimerId{static_cast<std::uint8_t>(name)}; }
 

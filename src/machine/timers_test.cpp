@@ -1,6 +1,7 @@
 #include "machine/timers.h"
 
 #include <cstdint>
+#include <optional>
 
 #include <gtest/gtest.h>
 
@@ -58,6 +59,18 @@ TEST(Timers, StopAllStopsEveryTimer) {
   timers.set(Name::third, at(2s));
   timers.stop_all();
   EXPECT_EQ(timers.first(), kNever);
+}
+
+TEST(Timers, TakeDueStopsATimerThatIsDue) {
+  Timers<Name> timers;
+  timers.set(Name::second, at(2s));
+  EXPECT_FALSE(timers.take_due(timer_id(Name::first), at(9s)));
+  EXPECT_FALSE(timers.take_due(timer_id(Name::second), at(1s)));
+  EXPECT_EQ(first_due(timers, at(1s)), std::nullopt);
+  EXPECT_EQ(first_due(timers, at(2s)), timer_id(Name::second));
+  EXPECT_TRUE(timers.take_due(timer_id(Name::second), at(2s)));
+  EXPECT_FALSE(timers.running(Name::second));
+  EXPECT_FALSE(timers.take_due(timer_id(Name::second), at(3s)));
 }
 
 TEST(Timers, HaveACompleteFieldList) {

@@ -50,7 +50,7 @@ std::string timeless(const M& machine, Instant now) {
   return bytes;
 }
 
-template <Machine M>
+template <CheckableMachine M>
 class Explorer {
  public:
   struct Flight {

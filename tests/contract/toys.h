@@ -373,6 +373,6 @@ struct LeadershipRules {
 template <bool kUsesClaims = true>
 using Leadership = Mux<LeadershipRules<kUsesClaims>, Heartbeat, Lots<>>;
 
-static_assert(Machine<Heartbeat> && Machine<Lots<>> && Machine<Tally<>> && Machine<Leadership<>>);
+static_assert(CheckableMachine<Heartbeat> && CheckableMachine<Lots<>> && CheckableMachine<Tally<>> && CheckableMachine<Leadership<>>);
 
 }  // namespace tempo::toys

@@ -139,6 +139,6 @@ class BullyElection {
   Timers<bully::Timer> timers_;   // at most the state's timer runs
 };
 
-static_assert(Machine<BullyElection>);
+static_assert(CheckableMachine<BullyElection>);
 
 }  // namespace tempo::election

@@ -127,6 +127,6 @@ class CapacityB2Unordered {
   Timers<capacity_b2_unordered::Timer> timers_;
 };
 
-static_assert(Machine<CapacityB2Unordered>);
+static_assert(CheckableMachine<CapacityB2Unordered>);
 
 }  // namespace tempo::election

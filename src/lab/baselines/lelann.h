@@ -116,6 +116,6 @@ class LeLannElection {
   Timers<lelann::Timer> timers_;
 };
 
-static_assert(Machine<LeLannElection>);
+static_assert(CheckableMachine<LeLannElection>);
 
 }  // namespace tempo::election

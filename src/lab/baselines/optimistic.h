@@ -162,6 +162,6 @@ class Optimistic {
   Timers<optimistic::Timer> timers_;
 };
 
-static_assert(Machine<Optimistic>);
+static_assert(CheckableMachine<Optimistic>);
 
 }  // namespace tempo::lock

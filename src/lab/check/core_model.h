@@ -115,7 +115,7 @@ class CoreProcess {
   NodeSet accepted_;
   Timers<Timer> timers_;
 };
-static_assert(Machine<CoreProcess>);
+static_assert(CheckableMachine<CoreProcess>);
 
 struct CoreModel {
   using Machine = CoreProcess;

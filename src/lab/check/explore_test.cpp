@@ -141,7 +141,7 @@ class Toy {
   std::uint8_t messages_ = 0;  // byzantine: messages sent so far
   Timers<Timer> timers_;
 };
-static_assert(Machine<Toy>);
+static_assert(CheckableMachine<Toy>);
 
 struct ToyView {
   std::uint8_t value = 0;

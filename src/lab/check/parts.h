@@ -400,6 +400,9 @@ class Parts {
         case OutputKind::notice:
           notices_.push_back(output.notice);
           break;
+        case OutputKind::persist:  // a checked machine contains its disk (LeaseSite)
+          CHECK(false);
+          break;
         case OutputKind::send:
           if (index(output.to) < nodes_ && output.to != self)
             sends_.push_back({keep(output.message, {self, output.to, false}), number});

@@ -7,7 +7,7 @@
 #pragma once
 
 #include <cstddef>
-#include <tuple>
+#include <functional>
 #include <utility>
 #include <variant>
 
@@ -32,13 +32,14 @@ struct GiveUp<OneOf<Commands...>> {
   }
 };
 
-template <Machine Rider>
+template <CheckableMachine Rider>
 class Over {
  public:
   using Carrier = Atomic<typename Rider::Message>;
   using Message = typename Carrier::Message;
   using Command = typename Rider::Command;
   using Notice = OneOf<typename Carrier::Notice, typename Rider::Notice>;
+  using Parts = PartList<Carrier, Rider>;
 
   Over(Carrier carrier, Rider rider) : carrier_(std::move(carrier)), rider_(std::move(rider)) {}
 
@@ -53,13 +54,13 @@ class Over {
     carry(turn, [&](Carrier& carrier, auto& inner) { carrier.receive(inner, from, message); });
   }
   void on_timer(Turn<Over>& turn, TimerId timer) {
-    const std::size_t wanted = std::to_underlying(timer);
-    const std::size_t first = carrier_.timers().size();
-    if (wanted < first)
-      carry(turn, [&](Carrier& carrier, auto& inner) { carrier.on_timer(inner, timer); });
-    else
-      ride(turn,
-           [&](Rider& rider, auto& inner) { rider.on_timer(inner, timer_id(wanted - first)); });
+    timers().locate(timer, [&]<std::size_t kPart>(Part<kPart>, TimerId own) {
+      const auto fire = [&](auto& part, auto& inner) { part.on_timer(inner, own); };
+      if constexpr (kPart == 0)
+        carry(turn, fire);
+      else
+        ride(turn, fire);
+    });
   }
   void command(Turn<Over>& turn, const Command& command) {
     ride(turn, [&](Rider& rider, auto& inner) { rider.command(inner, command); });
@@ -67,31 +68,7 @@ class Over {
 
   // The carrier's timers, then the rider's: at equal deadlines messages are delivered before the
   // rider's timers fire.
-  class BothTimers {
-   public:
-    explicit BothTimers(const Over& over) : over_(&over) {}
-    Instant first() const {
-      return std::min(over_->carrier_.timers().first(), over_->rider_.timers().first());
-    }
-    TimerId first_name() const {
-      const auto& carrier = over_->carrier_.timers();
-      if (carrier.first() == first()) return carrier.first_name();
-      return timer_id(carrier.size() + std::to_underlying(over_->rider_.timers().first_name()));
-    }
-    Instant at(TimerId timer) const {
-      const std::size_t wanted = std::to_underlying(timer);
-      const std::size_t first = over_->carrier_.timers().size();
-      return wanted < first ? over_->carrier_.timers().at(timer)
-                            : over_->rider_.timers().at(timer_id(wanted - first));
-    }
-    std::size_t size() const {
-      return over_->carrier_.timers().size() + over_->rider_.timers().size();
-    }
-
-   private:
-    const Over* over_;
-  };
-  BothTimers timers() const { return BothTimers{*this}; }
+  auto timers() const { return JoinedTimers(carrier_.timers(), rider_.timers()); }
 
   const char* check() const {
     const char* broken = carrier_.check();
@@ -105,25 +82,19 @@ class Over {
   }
 
  private:
+  // The rider handles the notices after the loop, so that the carrier's outputs come first.
   template <class Do>
   void carry(Turn<Over>& turn, Do action) {
-    auto& out = turn.out.scratch.carrier;
-    out.clear();
-    Turn<Carrier> inner{turn.now, turn.draw, out};
-    action(carrier_, inner);
-    // The rider handles the notices after the loop, so that the carrier's outputs come first.
-    auto& notices = turn.out.scratch.notices;
-    notices.clear();
-    for (const auto& output : out) {
-      if (output.kind != OutputKind::notice) {
-        turn.out.broadcast(output.message);
-        continue;
-      }
+    step_part(turn, carrier_, action, [&](const Outbox<Carrier>& out) {
+      for (const auto& output : out) pass_carrier(turn, output);
+      for (const auto& output : out)
+        if (output.kind == OutputKind::notice) notify(turn, output.notice);
+    });
+  }
+
+  static void pass_carrier(Turn<Over>& turn, const Output<Carrier>& output) {
+    if (!pass_on(turn, output, std::identity{}))
       turn.out.notify(Notice::template of<0>(output.notice));
-      notices.push_back(output.notice);
-    }
-    for (std::size_t i = 0; i < notices.size(); ++i)
-      notify(turn, typename Carrier::Notice(notices[i]));
   }
 
   void notify(Turn<Over>& turn, const typename Carrier::Notice& notice) {
@@ -141,34 +112,24 @@ class Over {
 
   template <class Do>
   void ride(Turn<Over>& turn, Do action) {
-    auto& out = turn.out.scratch.rider;
-    out.clear();
-    Turn<Rider> inner{turn.now, turn.draw, out};
-    action(rider_, inner);
     bool refused = false;
-    for (const auto& output : out) {
+    step_part(turn, rider_, action, [&](const Output<Rider>& output) {
       CHECK(output.kind != OutputKind::send);
       if (output.kind == OutputKind::notice)
         turn.out.notify(Notice::template of<1>(output.notice));
       else
         refused |= !broadcast(turn, output.message);
-    }
+    });
     if (refused) ride(turn, give_up);
   }
 
   // Returns false if the carrier is in doubt and refuses the broadcast.
   bool broadcast(Turn<Over>& turn, const typename Rider::Message& content) {
-    auto& out = turn.out.scratch.broadcaster;
-    out.clear();
-    Turn<Carrier> inner{turn.now, turn.draw, out};
     const bool trusted = carrier_.doubt() == Doubt::none;
-    carrier_.command(inner, {.content = content});
-    for (const auto& output : out) {
-      if (output.kind == OutputKind::notice)
-        turn.out.notify(Notice::template of<0>(output.notice));
-      else
-        turn.out.broadcast(output.message);
-    }
+    step_part(
+        turn, carrier_,
+        [&](auto& carrier, auto& inner) { carrier.command(inner, {.content = content}); },
+        [&](const Output<Carrier>& output) { pass_carrier(turn, output); });
     return trusted;
   }
 
@@ -177,16 +138,3 @@ class Over {
 };
 
 }  // namespace tempo::broadcast
-
-namespace tempo {
-
-template <class Rider>
-struct OutboxScratch<broadcast::Over<Rider>> {
-  using Carrier = broadcast::Atomic<typename Rider::Message>;
-  Outbox<Carrier> carrier;
-  Outbox<Carrier> broadcaster;
-  Outbox<Rider> rider;
-  std::vector<typename Carrier::Notice> notices;
-};
-
-}  // namespace tempo

@@ -187,6 +187,6 @@ class MasterElection {
   Instant loop_not_before_{};       // earliest time of the next unscheduled Loop
 };
 
-static_assert(Machine<MasterElection>);
+static_assert(CheckableMachine<MasterElection>);
 
 }  // namespace tempo::election

@@ -107,6 +107,6 @@ class CapacityA {
   Timers<capacity_a::Timer> timers_;
 };
 
-static_assert(Machine<CapacityA>);
+static_assert(CheckableMachine<CapacityA>);
 
 }  // namespace tempo::election

@@ -138,6 +138,6 @@ class CapacityB1 {
   Timers<capacity_b1::Timer> timers_;
 };
 
-static_assert(Machine<CapacityB1>);
+static_assert(CheckableMachine<CapacityB1>);
 
 }  // namespace tempo::election

@@ -158,6 +158,6 @@ class CapacityB2 {
   Timers<capacity_b2::Timer> timers_;
 };
 
-static_assert(Machine<CapacityB2>);
+static_assert(CheckableMachine<CapacityB2>);
 
 }  // namespace tempo::election

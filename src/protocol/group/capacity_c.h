@@ -184,6 +184,6 @@ class CapacityC {
   Timers<capacity_c::Timer> timers_;
 };
 
-static_assert(Machine<CapacityC>);
+static_assert(CheckableMachine<CapacityC>);
 
 }  // namespace tempo::election

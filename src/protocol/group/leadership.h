@@ -282,6 +282,6 @@ class Leadership {
   Timers<Timer> timers_;
 };
 
-static_assert(Machine<Leadership>);
+static_assert(CheckableMachine<Leadership>);
 
 }  // namespace tempo::groups

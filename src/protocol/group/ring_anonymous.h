@@ -123,6 +123,6 @@ class AnonymousRingElection {
   Timers<anonymous::Timer> timers_;
 };
 
-static_assert(Machine<AnonymousRingElection>);
+static_assert(CheckableMachine<AnonymousRingElection>);
 
 }  // namespace tempo::election

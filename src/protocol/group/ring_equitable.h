@@ -131,6 +131,6 @@ class RingElection {
   Timers<ring::Timer> timers_;
 };
 
-static_assert(Machine<RingElection>);
+static_assert(CheckableMachine<RingElection>);
 
 }  // namespace tempo::election

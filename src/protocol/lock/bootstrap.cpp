@@ -145,6 +145,6 @@ const char* Bootstrap::check() const {
   return nullptr;
 }
 
-static_assert(Machine<Bootstrap>);
+static_assert(CheckableMachine<Bootstrap>);
 
 }  // namespace tempo::lock

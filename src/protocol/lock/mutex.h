@@ -295,6 +295,6 @@ class Mutex {
   Timers<mutex::Timer> timers_;
 };
 
-static_assert(Machine<Mutex>);
+static_assert(CheckableMachine<Mutex>);
 
 }  // namespace tempo::lock

@@ -1,20 +1,8 @@
 #include "protocol/sync/node.h"
 
 #include <algorithm>
-#include <vector>
 
 namespace tempo::node {
-namespace {
-
-constexpr std::size_t kPerNetwork = Timers<election::Timer>::kCount;
-constexpr std::size_t kSyncTimers = kMaxNetworks * kPerNetwork;
-
-bool is_notice(const Output<election::MasterElection>& output) {
-  return output.kind == OutputKind::notice;
-}
-
-}  // namespace
-
 Node::Node(const Identity& identity, std::uint8_t networks, const election::Rules& rules,
            const Sync::Start& clock, const SyncRules& sync_rules)
     : identity_(identity), rules_(&rules), sync_(clock, sync_rules) {
@@ -43,18 +31,18 @@ void Node::receive(Turn<Node>& turn, NodeId from, const Message& message) {
 }
 
 void Node::on_timer(Turn<Node>& turn, TimerId timer) {
-  const std::size_t number = std::to_underlying(timer);
-  if (number < kSyncTimers) {
-    const auto network = static_cast<std::uint8_t>(number / kPerNetwork);
-    if (!slots_[network]) return;
-    step_election(turn, network, [&](auto& machine, auto& inner) {
-      machine.on_timer(inner, timer_id(number % kPerNetwork));
-    });
-  } else {
-    step_sync(turn, upstream_, [&](auto& machine, auto& inner) {
-      machine.on_timer(inner, timer_id(number - kSyncTimers));
-    });
-  }
+  timers().locate(timer, [&]<std::size_t kPart>(Part<kPart>, TimerId own) {
+    constexpr std::size_t kPerNetwork = Timers<election::Timer>::kCount;
+    if constexpr (kPart == 0) {
+      const auto network = static_cast<std::uint8_t>(std::to_underlying(own) / kPerNetwork);
+      if (!slots_[network]) return;
+      step_election(turn, network, [&](auto& machine, auto& inner) {
+        machine.on_timer(inner, timer_id(std::to_underlying(own) % kPerNetwork));
+      });
+    } else {
+      step_sync(turn, upstream_, [&](auto& machine, auto& inner) { machine.on_timer(inner, own); });
+    }
+  });
 }
 
 void Node::command(Turn<Node>& turn, const Command& command) {
@@ -85,52 +73,38 @@ void Node::command(Turn<Node>& turn, const Command& command) {
 
 // --- steps of the parts ---
 
+// Notices first: a new master's messages carry the path of its own time, not of the one it
+// followed.
 template <class Step>
 void Node::step_election(Turn<Node>& turn, std::uint8_t network, Step step) {
-  auto& out = turn.out.scratch.election;
-  out.clear();
-  Turn<election::MasterElection> inner{turn.now, turn.draw, out};
-  step(slots_[network]->election, inner);
-  const auto outgoing = [&](const election::Message& message) {
-    Message whole{.network = network, .body = {message}};
-    if (election::masters_message(message.kind)) whole.path = path();
-    return whole;
-  };
-  const auto pass_on = [&](const Output<election::MasterElection>& output) {
-    if (output.kind == OutputKind::send) turn.out.send(output.to, outgoing(output.message));
-    if (output.kind == OutputKind::broadcast) turn.out.broadcast(outgoing(output.message));
-  };
-  if (std::ranges::none_of(out, is_notice)) {
-    for (const auto& output : out) pass_on(output);
-    return;
-  }
-  // Notices first: a new master's messages carry the path of its own time, not of the one it
-  // followed. Handling a notice may step other elections, which use the same scratch outbox.
-  const std::vector<Output<election::MasterElection>> held(out.begin(), out.end());
-  for (const auto& output : held)
-    if (is_notice(output)) on_notice(turn, network, output.notice);
-  for (const auto& output : held) pass_on(output);
+  using Out = Outbox<election::MasterElection>;
+  step_part(turn, slots_[network]->election, step, [&](const Out& out) {
+    for (const auto& output : out)
+      if (output.kind == OutputKind::notice) on_notice(turn, network, output.notice);
+    for (const auto& output : out)
+      pass_on(turn, output, [&](const election::Message& message) {
+        Message whole{.network = network, .body = {message}};
+        if (election::masters_message(message.kind)) whole.path = path();
+        return whole;
+      });
+  });
 }
 
 template <class Step>
 void Node::step_sync(Turn<Node>& turn, std::uint8_t network, Step step) {
-  auto& out = turn.out.scratch.sync;
-  out.clear();
-  Turn<Sync> inner{turn.now, turn.draw, out};
-  step(sync_, inner);
   std::optional<SyncNotice> verdict;
-  for (const auto& output : out) {
-    if (output.kind != OutputKind::notice) {
-      turn.out.send(output.to, {.network = network, .body = {output.message}});
-      continue;
-    }
+  step_part(turn, sync_, step, [&](const Output<Sync>& output) {
+    const auto whole = [&](const SyncMessage& message) {
+      return Message{.network = network, .body = {message}};
+    };
+    if (pass_on(turn, output, whole)) return;
     turn.out.notify({.what = Notice::What::sync, .network = network, .sync = output.notice});
     if (output.notice.what == SyncNotice::What::stepped && upstream_ != kNoNetwork && leads_any())
       sync_.pass_on_step();
     if (output.notice.what == SyncNotice::What::outvoted ||
         output.notice.what == SyncNotice::What::reinstated)
       verdict = output.notice;
-  }
+  });
   if (verdict) on_sync_notice(turn, *verdict);
 }
 
@@ -263,32 +237,6 @@ void Node::claim_worse(Turn<Node>& turn) {
       machine.command(inner, election::Command::claim);
     });
   }
-}
-
-// --- timers ---
-
-Instant Node::AllTimers::first() const {
-  Instant earliest = node_->sync_.timers().first();
-  for (const auto& slot : node_->slots_)
-    if (slot) earliest = std::min(earliest, slot->election.timers().first());
-  return earliest;
-}
-
-TimerId Node::AllTimers::first_name() const {
-  const Instant earliest = first();
-  for (std::size_t i = 0; i < kMaxNetworks; ++i) {
-    const auto& slot = node_->slots_[i];
-    if (slot && slot->election.timers().first() == earliest)
-      return timer_id(i * kPerNetwork + std::to_underlying(slot->election.timers().first_name()));
-  }
-  return timer_id(kSyncTimers + std::to_underlying(node_->sync_.timers().first_name()));
-}
-
-Instant Node::AllTimers::at(TimerId timer) const {
-  const std::size_t number = std::to_underlying(timer);
-  if (number >= kSyncTimers) return node_->sync_.timers().at(timer_id(number - kSyncTimers));
-  const auto& slot = node_->slots_[number / kPerNetwork];
-  return slot ? slot->election.timers().at(timer_id(number % kPerNetwork)) : kNever;
 }
 
 const char* Node::check() const {

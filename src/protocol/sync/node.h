@@ -98,21 +98,13 @@ class Node {
   void on_timer(Turn<Node>& turn, TimerId timer);
   void command(Turn<Node>& turn, const Command& command);
 
-  // All timers, numbered consecutively: those of the networks, then those of the clock.
-  class AllTimers {
-   public:
-    explicit AllTimers(const Node& node) : node_(&node) {}
-    Instant first() const;
-    TimerId first_name() const;
-    Instant at(TimerId timer) const;
-    static constexpr std::size_t size() {
-      return kMaxNetworks * Timers<election::Timer>::kCount + Timers<Sync::Timer>::kCount;
-    }
+  using Parts = PartList<election::MasterElection, Sync>;
 
-   private:
-    const Node* node_;
-  };
-  AllTimers timers() const { return AllTimers{*this}; }
+  // All timers, numbered consecutively: those of the networks, then those of the clock.
+  auto timers() const {
+    return JoinedTimers(slot_timers<Timers<election::Timer>::kCount>(slots_, ElectionTimers{}),
+                        sync_.timers());
+  }
   const char* check() const;
 
   const Sync& sync() const { return sync_; }
@@ -150,6 +142,12 @@ class Node {
     }
   };
 
+  struct ElectionTimers {
+    const Timers<election::Timer>& operator()(const Slot& slot) const {
+      return slot.election.timers();
+    }
+  };
+
   template <class Step>
   void step_election(Turn<Node>& turn, std::uint8_t network, Step step);
   template <class Step>
@@ -178,16 +176,5 @@ inline std::string_view name_of(const Node::Message& message) {
   return election != nullptr ? election::name_of(*election) : name_of(*message.sync());
 }
 
-}  // namespace tempo::node
-
-namespace tempo {
-template <>
-struct OutboxScratch<node::Node> {
-  Outbox<election::MasterElection> election;
-  Outbox<node::Sync> sync;
-};
-}  // namespace tempo
-
-namespace tempo::node {
-static_assert(Machine<Node>);
+static_assert(CheckableMachine<Node>);
 }  // namespace tempo::node

@@ -369,6 +369,6 @@ class Sync {
   } utc_{};
 };
 
-static_assert(Machine<Sync>);
+static_assert(CheckableMachine<Sync>);
 
 }  // namespace tempo::node

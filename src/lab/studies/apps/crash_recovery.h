@@ -29,6 +29,6 @@ class Coordination {
 };
 
 using CrashRecovery = Errands<Coordination>;
-static_assert(Machine<App<CrashRecovery>>);
+static_assert(CheckableMachine<App<CrashRecovery>>);
 
 }  // namespace tempo::apps

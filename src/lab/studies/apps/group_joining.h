@@ -46,6 +46,6 @@ class Admission {
 };
 
 using GroupJoining = Majority<Admission>;
-static_assert(Machine<App<GroupJoining>>);
+static_assert(CheckableMachine<App<GroupJoining>>);
 
 }  // namespace tempo::apps

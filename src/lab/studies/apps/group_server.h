@@ -30,6 +30,6 @@ class Service {
 };
 
 using GroupServer = Errands<Service>;
-static_assert(Machine<App<GroupServer>>);
+static_assert(CheckableMachine<App<GroupServer>>);
 
 }  // namespace tempo::apps

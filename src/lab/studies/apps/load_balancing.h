@@ -62,6 +62,6 @@ class Processor {
 };
 
 using LoadBalancing = Errands<Processor>;
-static_assert(Machine<App<LoadBalancing>>);
+static_assert(CheckableMachine<App<LoadBalancing>>);
 
 }  // namespace tempo::apps

@@ -128,6 +128,6 @@ class MutualExclusion {
   Timers<Timer> timers_;
 };
 
-static_assert(Machine<App<MutualExclusion>>);
+static_assert(CheckableMachine<App<MutualExclusion>>);
 
 }  // namespace tempo::apps

@@ -32,6 +32,6 @@ class Update {
 };
 
 using ReplicatedData = Majority<Update>;
-static_assert(Machine<App<ReplicatedData>>);
+static_assert(CheckableMachine<App<ReplicatedData>>);
 
 }  // namespace tempo::apps

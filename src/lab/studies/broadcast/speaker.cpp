@@ -6,7 +6,7 @@
 
 namespace tempo::check {
 
-static_assert(Machine<Speaker>);
+static_assert(CheckableMachine<Speaker>);
 
 Nanos Speaker::reading(Instant now) const {
   return kClockStart + ahead_ + part_.horizon - std::max(Nanos{0}, end_ - now);
@@ -90,10 +90,7 @@ void Speaker::lie(Turn<Speaker>& turn) {
 
 template <class Do>
 void Speaker::carry(Turn<Speaker>& turn, Do todo) {
-  Outbox<Carrier> out;
-  Turn<Carrier> inner{own(turn.now), turn.draw, out};
-  todo(carrier_, inner);
-  for (const Output<Carrier>& output : out) {
+  step_part_at(own(turn.now), turn, carrier_, todo, [&](const Output<Carrier>& output) {
     CHECK(output.kind != OutputKind::send);
     if (output.kind == OutputKind::broadcast) {
       send(turn, output.message);
@@ -105,7 +102,7 @@ void Speaker::carry(Turn<Speaker>& turn, Do todo) {
                       .word = output.notice.content,
                       .at = reading(turn.now)});
     }
-  }
+  });
 }
 
 void Speaker::send(Turn<Speaker>& turn, const Message& message) {

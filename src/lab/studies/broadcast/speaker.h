@@ -15,7 +15,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "machine/machine.h"
+#include "machine/compose.h"
 #include "protocol/broadcast/atomic.h"
 
 namespace tempo::check {
@@ -60,6 +60,7 @@ class Speaker {
   using Message = Carrier::Message;
   using Command = Nothing;
   using Notice = Nothing;
+  using Parts = PartList<Carrier>;
 
   struct Part {
     Nature nature = Nature::correct;

@@ -2,11 +2,10 @@
 // same messages.
 #pragma once
 
-#include <cstddef>
-#include <tuple>
+#include <functional>
 #include <variant>
 
-#include "machine/machine.h"
+#include "machine/compose.h"
 #include "machine/one_timer.h"
 
 namespace tempo::sim::capacity {
@@ -18,6 +17,7 @@ class Member {
   using Message = typename Honest::Message;
   using Command = typename Honest::Command;
   using Notice = typename Honest::Notice;
+  using Parts = PartList<Honest, Byzantine>;
 
   explicit Member(const Honest& honest) : part_(honest) {}
   explicit Member(const Byzantine& byzantine) : part_(byzantine) {}
@@ -55,16 +55,9 @@ class Member {
   void act(Turn<Member>& turn, Do todo) {
     std::visit(
         [&]<class Part>(Part& part) {
-          auto& out = std::get<Outbox<Part>>(turn.out.scratch.outboxes);
-          out.clear();
-          Turn<Part> inner{turn.now, turn.draw, out};
-          todo(part, inner);
-          for (const Output<Part>& output : out) {
-            if (output.kind == OutputKind::notice)
-              turn.out.notify(output.notice);
-            else
-              turn.out.broadcast(output.message);
-          }
+          step_part(turn, part, todo, [&](const Output<Part>& output) {
+            if (!pass_on(turn, output, std::identity{})) turn.out.notify(output.notice);
+          });
         },
         part_);
   }
@@ -73,12 +66,3 @@ class Member {
 };
 
 }  // namespace tempo::sim::capacity
-
-namespace tempo {
-
-template <class Honest, class Byzantine>
-struct OutboxScratch<sim::capacity::Member<Honest, Byzantine>> {
-  std::tuple<Outbox<Honest>, Outbox<Byzantine>> outboxes;
-};
-
-}  // namespace tempo

@@ -1,6 +1,7 @@
 #include "lab/studies/lock/lease_site.h"
 
 #include <algorithm>
+#include <functional>
 #include <vector>
 
 #include "base/check.h"
@@ -139,32 +140,23 @@ Nanos LeaseSite::drawn_stay(Turn<LeaseSite>& turn) const {
 
 template <class Do>
 void LeaseSite::act(Turn<LeaseSite>& turn, Do todo) {
-  Outbox<Member>& inner = turn.out.scratch.inner;
-  inner.clear();
-  Turn<Member> step{turn.now, turn.draw, inner};
-  todo(member_, step);
-  // A write that completes at once appends further outputs while this loop runs.
-  for (std::size_t i = 0; i < inner.size(); ++i) {
-    const Output<Member> output = inner.begin()[i];
-    switch (output.kind) {
-      case OutputKind::send:
-        turn.out.send(output.to, output.message);
-        break;
-      case OutputKind::broadcast:
-        turn.out.broadcast(output.message);
-        break;
-      case OutputKind::notice:
-        if (output.notice.kind == lock::lease::Notice::Kind::write && rules_.write > Nanos{0}) {
-          writes_.push_back(output.notice.record);
-          if (written_at_ == kNever) written_at_ = turn.now + rules_.write;
-        } else if (output.notice.kind == lock::lease::Notice::Kind::write) {
-          disk_ = output.notice.record;
-          member_.command(step, lock::lease::Command::written(*disk_));
-        } else {
-          on_notice(turn, output.notice);
-        }
-        break;
+  std::vector<lock::lease::Record> written;
+  step_part(turn, member_, todo, [&](const Output<Member>& output) {
+    if (pass_on(turn, output, std::identity{})) return;
+    if (output.notice.kind != lock::lease::Notice::Kind::write)
+      return on_notice(turn, output.notice);
+    if (rules_.write > Nanos{0}) {
+      writes_.push_back(output.notice.record);
+      if (written_at_ == kNever) written_at_ = turn.now + rules_.write;
+    } else {
+      written.push_back(output.notice.record);
     }
+  });
+  for (const lock::lease::Record& record : written) {
+    disk_ = record;
+    act(turn, [&](Member& member, Turn<Member>& inner) {
+      member.command(inner, lock::lease::Command::written(record));
+    });
   }
 }
 

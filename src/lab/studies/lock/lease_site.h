@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "machine/machine.h"
+#include "machine/compose.h"
 #include "protocol/lock/lease/lease_member.h"
 
 namespace tempo::check {
@@ -24,6 +24,7 @@ class LeaseSite {
   using Member = lock::lease::Member;
   using Message = Member::Message;
   using Notice = Nothing;
+  using Parts = PartList<Member>;
   struct Command {
     enum class Kind : std::uint8_t { want, crash, change };
     Kind kind = Kind::want;
@@ -120,12 +121,3 @@ class LeaseSite {
 };
 
 }  // namespace tempo::check
-
-namespace tempo {
-
-template <>
-struct OutboxScratch<check::LeaseSite> {
-  Outbox<lock::lease::Member> inner;
-};
-
-}  // namespace tempo

@@ -1,6 +1,7 @@
 #include "lab/studies/lock/site.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "base/check.h"
 
@@ -83,15 +84,9 @@ Timers<Site::Timer> Site::timers() const {
 // Steps the lock and forwards its outputs.
 template <class Do>
 void Site::drive(Turn<Site>& turn, Do todo) {
-  Outbox<Lock>& out = turn.out.scratch.lock;
-  out.clear();
-  Turn<Lock> inner{turn.now, turn.draw, out};
-  todo(lock_, inner);
-  for (const Output<Lock>& output : out) {
-    if (output.kind == OutputKind::send) turn.out.send(output.to, output.message);
-    if (output.kind == OutputKind::broadcast) turn.out.broadcast(output.message);
-    if (output.kind == OutputKind::notice) on_notice(turn, output.notice);
-  }
+  step_part(turn, lock_, todo, [&](const Output<Lock>& output) {
+    if (!pass_on(turn, output, std::identity{})) on_notice(turn, output.notice);
+  });
 }
 
 void Site::on_notice(Turn<Site>& turn, const Lock::Notice& notice) {

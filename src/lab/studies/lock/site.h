@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "machine/machine.h"
+#include "machine/compose.h"
 #include "protocol/lock/mutex.h"
 
 namespace tempo::sim::lock {
@@ -65,6 +65,7 @@ class Site {
   using Message = Lock::Message;
   using Command = SiteCommand;
   using Notice = SiteNotice;
+  using Parts = PartList<Lock>;
   enum class Client : std::uint8_t { none, thinks, asks, inside };
   // Timers due at the same instant fire in this order: messages first.
   enum class Timer : std::uint8_t { inbox, phase, patience, answer, client, count };
@@ -129,15 +130,6 @@ class Site {
   Instant client_at_ = kNever;   // when the client stops thinking, or leaves
 };
 
+static_assert(CheckableMachine<Site>);
+
 }  // namespace tempo::sim::lock
-
-namespace tempo {
-
-template <>
-struct OutboxScratch<sim::lock::Site> {
-  Outbox<lock::Mutex> lock;
-};
-
-static_assert(Machine<sim::lock::Site>);
-
-}  // namespace tempo

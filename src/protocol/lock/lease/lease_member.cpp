@@ -303,6 +303,6 @@ const char* Member::check() const {
   return view_lock_.check();
 }
 
-static_assert(Machine<Member>);
+static_assert(CheckableMachine<Member>);
 
 }  // namespace tempo::lock::lease
