@@ -10,7 +10,8 @@
 namespace tempo::clock {
 namespace {
 
-// An exchange with a reference that shows the local time minus `theta`.
+// An exchange that starts at local time `asked`, with a reference that shows local time minus
+// `theta`; `out` and `back` are the delays of the request and of the reply.
 Exchange exchange(Nanos asked, Nanos theta, Nanos out, Nanos back) {
   const Instant sent{asked};
   const WallTime arrived{asked - theta + out};
@@ -20,14 +21,14 @@ Exchange exchange(Nanos asked, Nanos theta, Nanos out, Nanos back) {
           .heard = sent + out + back + 10us};
 }
 
-// A client with one exchange per second: delays of 100 us plus jitter in each direction. The test
-// may change theta.
+// A client with one exchange per second and a delay of 100 us plus jitter in each direction. A test
+// may change theta and the delays.
 class EstimatorTest : public ::testing::Test {
  protected:
   void run(int seconds) {
     for (int i = 0; i < seconds; ++i) {
-      const Nanos out = 100us + more_out_ + jitter();
-      const Nanos back = 100us + more_back_ + jitter();
+      const Nanos out = 100us + extra_out_ + jitter();
+      const Nanos back = 100us + extra_back_ + jitter();
       EXPECT_TRUE(estimator_.add(exchange(now_, theta_, out, back)));
       now_ += 1s;
       theta_ += rate_;
@@ -44,9 +45,9 @@ class EstimatorTest : public ::testing::Test {
   Stream stream_{5, 0, 0};
   Nanos now_ = 1000s;
   Nanos theta_ = 5ms;
-  Nanos rate_{12'000};  // per second
-  Nanos more_out_{0};
-  Nanos more_back_{0};
+  Nanos rate_{12'000};   // change of theta per second
+  Nanos extra_out_{0};   // added to the delay of a request
+  Nanos extra_back_{0};  // added to the delay of a reply
 };
 
 TEST_F(EstimatorTest, IsNotReadyBeforeTheFirstExchange) {
@@ -135,9 +136,9 @@ TEST_F(EstimatorTest, AFalseTimestampChangesOnlyTheBound) {
 }
 
 TEST_F(EstimatorTest, AcceptsAClockJumpAfterFourExchanges) {
-  for (const Nanos by : {2ms, -3ms}) {
+  for (const Nanos jump : {2ms, -3ms}) {
     run(300);
-    theta_ += by;
+    theta_ += jump;
     run(3);
     EXPECT_TRUE(estimate().disturbed);
     EXPECT_TRUE(bounded());
@@ -153,24 +154,24 @@ TEST_F(EstimatorTest, AcceptsAClockJumpAfterFourExchanges) {
 
 TEST_F(EstimatorTest, ALongerPathDoesNotMoveTheta) {
   run(600);
-  more_out_ = 300us;
+  extra_out_ = 300us;
   for (int i = 0; i < 300; ++i) {
     run(1);
     EXPECT_NEAR(error_us(), 0, 5) << i;
     EXPECT_TRUE(bounded());
   }
-  more_out_ = 0us;
+  extra_out_ = 0us;
   run(300);
   EXPECT_NEAR(error_us(), 0, 5);
   EXPECT_TRUE(bounded());
   EXPECT_LT(estimate().latest - estimate().earliest, 230us);
 }
 
-TEST_F(EstimatorTest, TakesAShorterPathAsSymmetric) {
-  more_back_ = 80us;
+TEST_F(EstimatorTest, AssumesThatAShorterPathIsSymmetric) {
+  extra_back_ = 80us;
   run(600);
   EXPECT_NEAR(error_us(), 40, 2);
-  more_back_ = 0us;
+  extra_back_ = 0us;
   run(20);
   EXPECT_NEAR(error_us(), 0, 3);
   EXPECT_TRUE(bounded());
@@ -198,8 +199,8 @@ TEST_F(EstimatorTest, ResolutionWidensTheBound) {
   EXPECT_NEAR(static_cast<double>((narrow.earliest - wide.earliest).count()), 1000, 1);
 }
 
-// A reference that drifts within the limit of each exchange moves the line. The line of some
-// seconds ago limits the total.
+// A reference that drifts by less than the outlier limit at each exchange moves the fitted line.
+// The line of some seconds ago limits the total drift.
 TEST_F(EstimatorTest, LimitsADriftInSmallSteps) {
   run(200);
   Nanos error{0};
