@@ -116,7 +116,7 @@ const std::array<Printed, 2>& all_printed() {
          .malicious = 1,
          .start_skew = 10ms},
         [](const Outcome& it) { return it.disagree; },
-        "two processes elect different ones"},
+        "two processes elect different masters"},
        {"6, table 4",
         "a process that still collects bids ignores announcements of the winner",
         "without loss no process asks for help",
@@ -342,7 +342,7 @@ Findings capacity_checked(Workshop& workshop) {
       claim.diagram = broken.id;
       findings.diagrams.push_back(
           diagram_of(looked.way->trace, broken.id, fmt::format("Algorithm A: {}", broken.name),
-                     "Shortest run in which two processes elect different ones, found by the "
+                     "Shortest run in which two processes elect different masters, found by the "
                      "checker. The elected process stands behind the name of the phase; a tick is "
                      "a millisecond.",
                      {.nodes = broken.world.nodes}));

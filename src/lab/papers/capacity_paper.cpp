@@ -46,7 +46,7 @@ std::uint64_t count_of(const std::vector<Outcome>& outcomes, Test test) {
 std::uint64_t disagreeing(const std::vector<Outcome>& outcomes) {
   return count_of(outcomes, [](const Outcome& it) { return it.disagree; });
 }
-std::uint64_t helpless(const std::vector<Outcome>& outcomes) {
+std::uint64_t asking_for_help(const std::vector<Outcome>& outcomes) {
   return count_of(outcomes, [](const Outcome& it) { return it.help > 0; });
 }
 
@@ -161,9 +161,9 @@ Findings times(Workshop& workshop) {
     for (const Outcome& outcome : outcomes)
       longest.add(static_cast<double>(outcome.time.count()) /
                   static_cast<double>(one.setup.bound.count()));
-    findings.claims.push_back(
-        never(cited(one.section, fmt::format("{}: two processes elect different ones", one.name)),
-              disagreeing(outcomes), outcomes.size()));
+    findings.claims.push_back(never(
+        cited(one.section, fmt::format("{}: two processes elect different masters", one.name)),
+        disagreeing(outcomes), outcomes.size()));
     findings.claims.push_back(never_above(
         cited(one.section,
               fmt::format("{}: time from the first start to the last decision", one.name)),
@@ -195,7 +195,7 @@ Findings conditions(Workshop& workshop) {
   Chart chart{.id = "capacity-conditions",
               .title = "Algorithm A with one violated condition",
               .caption =
-                  "Fraction of elections in which two processes elect different ones, by the "
+                  "Fraction of elections in which two processes elect different masters, by the "
                   "difference of starts or clocks.",
               .x_name = "difference, in T",
               .y_name = "fraction of elections"};
@@ -205,7 +205,7 @@ Findings conditions(Workshop& workshop) {
         happens(cited("4", fmt::format("a violation of any condition breaks A: {}", one.name)),
                 disagreeing(outcomes), outcomes.size()));
   }
-  Series starts{.name = "beginnings", .mark = Mark::dots};
+  Series starts{.name = "starts", .mark = Mark::dots};
   Series clocks{.name = "clocks", .mark = Mark::dots};
   for (const int percent : {2, 5, 10, 20, 40, 80}) {
     const Nanos apart = 100us * percent;
@@ -226,7 +226,7 @@ Findings help(Workshop& workshop) {
               .title = "Algorithm C: requests for help",
               .caption =
                   "Fraction of elections among five processes in which a process is left without "
-                  "a master, by the loss.",
+                  "a master, by the message loss probability.",
               .x_name = "message loss probability, p",
               .y_name = "fraction of elections"};
   for (const Variant variant : {Variant::as_printed, Variant::corrected}) {
@@ -236,13 +236,13 @@ Findings help(Workshop& workshop) {
       const auto outcomes = elections(
           workshop, {.algorithm = Algorithm::c, .variant = variant, .loss = loss, .start_skew = kT},
           workshop.runs(2'000));
-      dots.points.push_back(point(loss, proportion(helpless(outcomes), outcomes.size())));
+      dots.points.push_back(point(loss, proportion(asking_for_help(outcomes), outcomes.size())));
       if (loss == 0 && !printed) {
         findings.claims.push_back(
             never(cited("6", "C, corrected, without loss: a process asks for help"),
-                  helpless(outcomes), outcomes.size()));
+                  asking_for_help(outcomes), outcomes.size()));
         findings.claims.push_back(
-            never(cited("6", "C, corrected, without loss: two processes elect different ones"),
+            never(cited("6", "C, corrected, without loss: two processes elect different masters"),
                   disagreeing(outcomes), outcomes.size()));
       }
     }
@@ -250,12 +250,12 @@ Findings help(Workshop& workshop) {
   }
   findings.charts.push_back(std::move(chart));
 
-  Chart twins{.id = "capacity-two-masters",
-              .title = "Algorithm C: two masters",
-              .caption = "Two processes that begin together; the line is p³(2 − p).",
-              .x_name = "message loss probability, p",
-              .y_name = "fraction of elections"};
-  Series law{.name = "p³(2 − p)"};
+  Chart two_masters{.id = "capacity-two-masters",
+                    .title = "Algorithm C: two masters",
+                    .caption = "Two processes that start together; the line is p³(2 − p).",
+                    .x_name = "message loss probability, p",
+                    .y_name = "fraction of elections"};
+  Series formula{.name = "p³(2 − p)"};
   Series dots{.name = "simulated", .mark = Mark::dots};
   for (const double loss : {0.1, 0.2, 0.3, 0.4, 0.5}) {
     const double predicted = loss * loss * loss * (2 - loss);
@@ -264,17 +264,17 @@ Findings help(Workshop& workshop) {
                   workshop.runs(6'000));
     const Estimate part = proportion(
         count_of(outcomes, [](const Outcome& it) { return it.masters > 1; }), outcomes.size());
-    law.points.push_back({loss, predicted});
+    formula.points.push_back({loss, predicted});
     dots.points.push_back(point(loss, part));
     if (loss >= 0.3)
       findings.claims.push_back(
-          equals(cited("6", fmt::format("C may fail with small probability: two masters of two "
+          equals(cited("6", fmt::format("C may fail with small probability: two masters among two "
                                         "processes, p³(2−p) for p = {:g}",
                                         loss)),
                  predicted, part));
   }
-  twins.series = {std::move(law), std::move(dots)};
-  findings.charts.push_back(std::move(twins));
+  two_masters.series = {std::move(formula), std::move(dots)};
+  findings.charts.push_back(std::move(two_masters));
   return findings;
 }
 
@@ -336,10 +336,10 @@ const std::vector<Experiment>& capacity_experiments() {
        "Processes that end by asking for help, and elections that end with two masters.", 0.8,
        help},
       {"capacity-applications", Paper::capacity, "Six applications",
-       "The criterion of an election determines its application. Each with a naive version for "
-       "comparison.",
+       "The criterion of an election determines its application. Each application is compared "
+       "with a naive version.",
        2.5, applications},
-      {"capacity-checked", Paper::capacity, "All states of small worlds",
+      {"capacity-checked", Paper::capacity, "All states of small models",
        "Results of the checker: A with one violated condition, the others corrected.", 0.3,
        capacity_checked},
       {"capacity-errata", Paper::capacity, "Errata",
