@@ -22,19 +22,19 @@ Counted count(std::uint32_t n, std::uint32_t m) {
   Counted counted;
   std::vector<std::uint32_t> drawn(n, 0);
   for (bool more = true; more;) {
-    std::uint32_t falls = 0;  // strict descents, in a line
-    std::uint32_t stays_or_falls = 0;
+    std::uint32_t descents = 0;     // in a line, strict
+    std::uint32_t non_ascents = 0;  // in a line, descents and equal neighbours
     for (std::uint32_t i = 0; i + 1 < n; ++i) {
-      falls += drawn[i] > drawn[i + 1] ? 1U : 0U;
-      stays_or_falls += drawn[i] >= drawn[i + 1] ? 1U : 0U;
+      descents += drawn[i] > drawn[i + 1] ? 1U : 0U;
+      non_ascents += drawn[i] >= drawn[i + 1] ? 1U : 0U;
     }
-    ++counted.linear_nondecreasing[falls + 1];
-    ++counted.linear_increasing[stays_or_falls + 1];
-    ++counted.circular_increasing[stays_or_falls + (drawn[n - 1] >= drawn[0] ? 1U : 0U)];
-    ++counted.circular_nondecreasing[falls + (drawn[n - 1] > drawn[0] ? 1U : 0U)];
+    ++counted.linear_nondecreasing[descents + 1];
+    ++counted.linear_increasing[non_ascents + 1];
+    ++counted.circular_increasing[non_ascents + (drawn[n - 1] >= drawn[0] ? 1U : 0U)];
+    ++counted.circular_nondecreasing[descents + (drawn[n - 1] > drawn[0] ? 1U : 0U)];
     std::vector<std::uint32_t> multiset(m, 0);
     for (const std::uint32_t priority : drawn) ++multiset[priority];
-    ++counted.by_multiset[multiset][falls + 1];
+    ++counted.by_multiset[multiset][descents + 1];
     more = false;
     for (std::uint32_t i = 0; i < n && !more; ++i) {
       drawn[i] = (drawn[i] + 1) % m;

@@ -24,48 +24,47 @@ constexpr Rules kRules{
     .bounds = {.step_min = 1ns, .step_max = 2ns, .delay_min = 1ns, .delay_max = 5ns},
     .write = 3};
 
-class Least final : public Draw {
+class SmallestDraw final : public Draw {
  public:
   std::uint64_t below(std::uint64_t /*limit*/) override { return 0; }
 };
 
 struct Harness {
   Harness(NodeId self, const Rules& rules) : site(self, rules) {
-    does([&](auto& turn) { site.start(turn); });
+    step([&](auto& turn) { site.start(turn); });
   }
-  template <class Do>
-  void does(Do todo) {
+  template <class Input>
+  void step(Input input) {
     out.clear();
     Turn<Optimistic> turn{now, draw, out};
-    todo(turn);
+    input(turn);
     EXPECT_EQ(site.check(), nullptr);
   }
   void pass(Steps steps) {
     const Instant until = now + Nanos{static_cast<std::int64_t>(steps)};
     while (site.timers().first() <= until) {
       now = site.timers().first();
-      does([&](auto& turn) { site.on_timer(turn, site.timers().first_name()); });
+      step([&](auto& turn) { site.on_timer(turn, site.timers().first_name()); });
     }
     now = until;
   }
-  // The reply to a request for a piece.
-  Message asked(std::uint32_t piece) {
-    does([&](auto& turn) { site.receive(turn, NodeId{1}, {.attempt = 1, .piece = piece}); });
+  Message reply_to_request(std::uint32_t piece) {
+    step([&](auto& turn) { site.receive(turn, NodeId{1}, {.attempt = 1, .piece = piece}); });
     return out.begin()->message;
   }
-  void hears(const Message& message) {
-    does([&](auto& turn) { site.receive(turn, NodeId{0}, message); });
+  void receive(const Message& message) {
+    step([&](auto& turn) { site.receive(turn, NodeId{0}, message); });
   }
 
   Optimistic site;
   Instant now{1s};
-  Least draw;
+  SmallestDraw draw;
   Outbox<Optimistic> out;
 };
 
 Harness reader() {
   Harness harness(NodeId{1}, kRules);
-  harness.does([&](auto& turn) { harness.site.command(turn, {.kind = Command::Kind::read}); });
+  harness.step([&](auto& turn) { harness.site.command(turn, {.kind = Command::Kind::read}); });
   return harness;
 }
 Message piece(std::uint32_t attempt, std::uint32_t number, std::uint64_t value, std::uint64_t begun,
@@ -81,7 +80,7 @@ Message piece(std::uint32_t attempt, std::uint32_t number, std::uint64_t value, 
 TEST(OptimisticRules, WaitsCoverTheSlowestReadAndWrite) {
   EXPECT_EQ(kRules.whole_read(), 22U);
   EXPECT_EQ(kRules.whole_write(), 6U);
-  EXPECT_EQ(kRules.wait(), 57U);  // 28 * 2, and one
+  EXPECT_EQ(kRules.wait(), 57U);  // 28 * 2 + 1
 }
 
 TEST(OptimisticWriter, WritesOnePieceAfterAnother) {
@@ -89,30 +88,30 @@ TEST(OptimisticWriter, WritesOnePieceAfterAnother) {
   writer.pass(56);
   EXPECT_EQ(writer.site.phase(), Phase::waits);
   writer.pass(1);
-  EXPECT_EQ(writer.asked(0), piece(1, 0, 0, 1, 0));  // begun, nothing written yet
+  EXPECT_EQ(writer.reply_to_request(0), piece(1, 0, 0, 1, 0));  // begun, nothing written yet
   writer.pass(3);
-  EXPECT_EQ(writer.asked(0), piece(1, 0, 1, 1, 0));
-  EXPECT_EQ(writer.asked(1), piece(1, 1, 0, 1, 0));
+  EXPECT_EQ(writer.reply_to_request(0), piece(1, 0, 1, 1, 0));
+  EXPECT_EQ(writer.reply_to_request(1), piece(1, 1, 0, 1, 0));
   writer.pass(3);
-  EXPECT_EQ(writer.asked(1), piece(1, 1, 1, 1, 1));
+  EXPECT_EQ(writer.reply_to_request(1), piece(1, 1, 1, 1, 1));
   EXPECT_EQ(writer.site.phase(), Phase::waits);
 }
 
 TEST(OptimisticWriter, StopsOnCommand) {
   Harness writer(NodeId{0}, kRules);
   writer.pass(58);
-  writer.does([&](auto& turn) { writer.site.command(turn, {.kind = Command::Kind::stop}); });
+  writer.step([&](auto& turn) { writer.site.command(turn, {.kind = Command::Kind::stop}); });
   writer.pass(1000);
-  EXPECT_EQ(writer.asked(0), piece(1, 0, 1, 1, 1));
+  EXPECT_EQ(writer.reply_to_request(0), piece(1, 0, 1, 1, 1));
   EXPECT_EQ(writer.site.phase(), Phase::idle);
 }
 
 TEST(OptimisticReader, AcceptsAReadWithoutAnOverlap) {
   Harness harness = reader();
   harness.pass(57);
-  harness.hears(piece(1, 0, 4, 4, 4));
+  harness.receive(piece(1, 0, 4, 4, 4));
   EXPECT_EQ(harness.out.begin()->message.piece, 1U);
-  harness.hears(piece(1, 1, 4, 4, 4));
+  harness.receive(piece(1, 1, 4, 4, 4));
   ASSERT_EQ(harness.out.size(), 1U);
   EXPECT_EQ(harness.out.begin()->notice.kind, Notice::Kind::read);
   EXPECT_EQ(harness.out.begin()->notice.value, 4U);
@@ -130,8 +129,8 @@ TEST(OptimisticReader, StartsAgainAfterAnOverlap) {
         Case{piece(1, 0, 4, 4, 4), piece(1, 1, 5, 5, 5)}}) {  // a write began and ended
     Harness harness = reader();
     harness.pass(57);
-    harness.hears(overlap.first);
-    harness.hears(overlap.last);
+    harness.receive(overlap.first);
+    harness.receive(overlap.last);
     EXPECT_EQ(harness.site.phase(), Phase::waits);
     harness.pass(56);
     EXPECT_EQ(harness.site.phase(), Phase::waits);
@@ -143,11 +142,11 @@ TEST(OptimisticReader, StartsAgainAfterAnOverlap) {
 TEST(OptimisticReader, IgnoresOldRepliesAndUnknownSites) {
   Harness harness = reader();
   harness.pass(57);
-  harness.hears(piece(2, 0, 4, 4, 4));
-  harness.hears(piece(1, 1, 4, 4, 4));
-  harness.does([&](auto& turn) { harness.site.receive(turn, NodeId{2}, piece(1, 0, 4, 4, 4)); });
+  harness.receive(piece(2, 0, 4, 4, 4));
+  harness.receive(piece(1, 1, 4, 4, 4));
+  harness.step([&](auto& turn) { harness.site.receive(turn, NodeId{2}, piece(1, 0, 4, 4, 4)); });
   EXPECT_TRUE(harness.out.empty());
-  harness.pass(22);  // and requests again without a reply
+  harness.pass(22);  // no reply: the reader requests the piece again
   EXPECT_EQ(harness.out.begin()->message.piece, 0U);
 }
 
@@ -158,7 +157,7 @@ TEST(Optimistic, LamportsVersionDoesNotWait) {
   writer.pass(0);
   EXPECT_EQ(writer.site.phase(), Phase::works);
   writer.pass(6);
-  EXPECT_EQ(writer.asked(0), piece(1, 0, 1, 2, 1));
+  EXPECT_EQ(writer.reply_to_request(0), piece(1, 0, 1, 2, 1));
 }
 
 TEST(Optimistic, ListsAllItsFields) {

@@ -1,5 +1,5 @@
-// The reference model of the checker: a small election without epochs or retransmission, and with
-// acknowledgements that have no effect. The number of its reachable states is known
+// The reference model of the checker: a small election without epochs or retransmission; its
+// acknowledgements have no effect. The number of its reachable states is known
 // (doc/internals/checking.md).
 //
 // N processes are slave, candidate, accept or master. At any time a slave may stand for election,
@@ -18,7 +18,7 @@ class CoreProcess {
  public:
   enum class State : std::uint8_t { slave, candidate, accept, master };
   enum class Kind : std::uint8_t { election, accept, refuse, masterup, ack };
-  enum class Timer : std::uint8_t { stand, reign, lose_interest, count };
+  enum class Timer : std::uint8_t { stand, win, give_up, count };
 
   struct Message {
     Kind kind = Kind::ack;
@@ -70,11 +70,11 @@ class CoreProcess {
         become(turn, State::candidate);
         turn.out.broadcast({Kind::election});
         break;
-      case Timer::reign:
+      case Timer::win:
         become(turn, State::master);
         turn.out.broadcast({Kind::masterup});
         break;
-      case Timer::lose_interest:
+      case Timer::give_up:
         become(turn, State::slave);
         break;
       case Timer::count:
@@ -105,8 +105,8 @@ class CoreProcess {
     state_ = next;
     timers_.stop_all();
     if (next == State::slave && timeouts_left_ > 0) timers_.set(Timer::stand, turn.now);
-    if (next == State::candidate) timers_.set(Timer::reign, turn.now);
-    if (next == State::accept) timers_.set(Timer::lose_interest, turn.now);
+    if (next == State::candidate) timers_.set(Timer::win, turn.now);
+    if (next == State::accept) timers_.set(Timer::give_up, turn.now);
   }
 
   NodeId self_;

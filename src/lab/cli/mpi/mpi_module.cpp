@@ -6,16 +6,16 @@
 
 namespace {
 
-constexpr std::size_t kMaxBytes = std::size_t{1} << 28;  // of one message; MPI counts in int
+constexpr std::size_t kMaxBytes = std::size_t{1} << 28;  // size of a message; MPI counts in int
 
 enum Tag : int { part, progress };
 
-// Calls `carry` for pieces of at most kMaxBytes.
-template <class Byte, class Carry>
-void in_pieces(Byte* data, std::size_t size, Carry carry) {
+// Calls `transfer` for each piece of at most kMaxBytes.
+template <class Byte, class Transfer>
+void in_pieces(Byte* data, std::size_t size, Transfer transfer) {
   for (std::size_t done = 0; done < size;) {
     const std::size_t piece = std::min(size - done, kMaxBytes);
-    carry(data + done, static_cast<int>(piece));
+    transfer(data + done, static_cast<int>(piece));
     done += piece;
   }
 }
@@ -47,9 +47,9 @@ void take(int from, void* data, std::size_t size) {
 }
 
 int largest(int value) {
-  int most = value;
-  MPI_Allreduce(&value, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-  return most;
+  int maximum = value;
+  MPI_Allreduce(&value, &maximum, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  return maximum;
 }
 
 void notify(const void* data, std::size_t size) {
@@ -57,10 +57,10 @@ void notify(const void* data, std::size_t size) {
 }
 
 bool receive(int* from, void* data, std::size_t size) {
-  int there = 0;
+  int pending = 0;
   MPI_Status status;
-  MPI_Iprobe(MPI_ANY_SOURCE, Tag::progress, MPI_COMM_WORLD, &there, &status);
-  if (there == 0) return false;
+  MPI_Iprobe(MPI_ANY_SOURCE, Tag::progress, MPI_COMM_WORLD, &pending, &status);
+  if (pending == 0) return false;
   *from = status.MPI_SOURCE;
   MPI_Recv(data, static_cast<int>(size), MPI_BYTE, *from, Tag::progress, MPI_COMM_WORLD,
            MPI_STATUS_IGNORE);

@@ -6,9 +6,9 @@ namespace {
 using election::State;
 using View = ElectionModel::View;
 
-// Memory of a node.
-constexpr Memory kCandidacies = 0x3;    // number of candidacies so far
-constexpr Memory kRival = 0x4;          // the current candidacy has a rival or was disturbed
+// Bits of a node's memory.
+constexpr Memory kCandidacies = 0x3;  // number of candidacies so far
+constexpr Memory kRival = 0x4;  // the current candidacy has a rival, or a fault occurred in it
 constexpr Memory kStaleElection = 0x8;  // a candidate died: its Election may still be in transit
 
 bool is_candidate(const Scene<View>::Slot& slot) {
