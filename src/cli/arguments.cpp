@@ -28,8 +28,8 @@ void add_daemon_command(CLI::App& app, std::function<int()>& run, const char* na
   described->callback([&run, arguments, command] { run = [=] { return command(*arguments); }; });
 }
 
-int run_command_line(int count, char** words) {
-  if (count > 1 && belongs_to_lab(words[1])) return forward_to_lab(words);
+int run_command_line(int argc, char** argv) {
+  if (argc > 1 && belongs_to_lab(argv[1])) return forward_to_lab(argv);
   return run_program(
       {.name = "tempo",
        .summary = "tempo: one time, one leader, one lock, for a network of machines with no server "
@@ -44,7 +44,7 @@ int run_command_line(int count, char** words) {
                    {"doctor", "master", "reelect", "keygen", "trace", "demo", "completion"}}},
        .wrappers = {"lock", "elect"},
        .removed = {{"resign", "'resign' was merged into 'reelect'; run 'tempo reelect'"}}},
-      count, words);
+      argc, argv);
 }
 
 }  // namespace tempo::cli

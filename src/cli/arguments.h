@@ -4,6 +4,6 @@
 namespace tempo::cli {
 
 // Runs the command that the user typed; the result is the exit status (exit_codes.h).
-int run_command_line(int count, char** words);
+int run_command_line(int argc, char** argv);
 
 }  // namespace tempo::cli

@@ -19,14 +19,14 @@ bool belongs_to_lab(std::string_view command) {
   return std::ranges::find(kVerbs, command) != kVerbs.end();
 }
 
-int forward_to_lab(char** words) {
-  const std::string command = words[1];
+int forward_to_lab(char** argv) {
+  const std::string command = argv[1];
   std::string name = "tempo-lab";
-  words[0] = name.data();
+  argv[0] = name.data();
   std::error_code error;
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (!error) execv((self.parent_path() / name).c_str(), words);
-  execvp(name.c_str(), words);
+  if (!error) execv((self.parent_path() / name).c_str(), argv);
+  execvp(name.c_str(), argv);
   print_error(
       "tempo: '{}' is a command of tempo-lab, which is not installed; install the package "
       "'tempo-lab'\n",

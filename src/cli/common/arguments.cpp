@@ -127,7 +127,7 @@ void describe_completion(CLI::App& app, std::function<int()>& run) {
 
 }  // namespace
 
-int run_program(const ProgramDescription& program, int count, char** words) {
+int run_program(const ProgramDescription& program, int argc, char** argv) {
   const std::string name = program.name;
   CLI::App app(program.summary, name);
   app.set_version_flag("-V,--version", name + " " + kTempoVersion);
@@ -140,7 +140,7 @@ int run_program(const ProgramDescription& program, int count, char** words) {
   for (const Topic& topic : program.topics)
     for (const char* command : topic.commands) app.get_subcommand(command)->group(topic.heading);
 
-  const std::vector<std::string> given = rewritten({words + 1, words + count});
+  const std::vector<std::string> given = rewritten({argv + 1, argv + argc});
   const auto end = std::ranges::find(given, "--");
   const std::string first = given.empty() ? "" : given.front();
   JsonScope scope(std::find(given.begin(), end, "--json") != end,

@@ -1,5 +1,5 @@
-// The frame of a command line: it parses the words, prints help and version, suggests what was
-// meant, prints shell completions, and runs the command that was typed.
+// Command line of a program: parses the arguments, prints help and version, suggests corrections of
+// misspelt commands and options, prints shell completions, and runs the command.
 //
 // Only files named arguments*.cpp include CLI11; a program passes the functions that describe its
 // commands.
@@ -40,8 +40,8 @@ struct ProgramDescription {
   std::vector<RemovedCommand> removed{};
 };
 
-// Runs the command that `words` ask for; the result is the exit status (exit_codes.h).
-int run_program(const ProgramDescription& program, int count, char** words);
+// Runs the command that `argv` names; the result is the exit status (exit_codes.h).
+int run_program(const ProgramDescription& program, int argc, char** argv);
 
 // The candidate that `word` most likely stands for; empty: none is close.
 std::string_view closest(std::string_view word, const std::vector<std::string_view>& candidates);

@@ -32,7 +32,7 @@ void describe_play_command(CLI::App& app, std::function<int()>& run) {
 
 }  // namespace
 
-int run_lab_command_line(int count, char** words) {
+int run_lab_command_line(int argc, char** argv) {
   return run_program(
       {.name = "tempo-lab",
        .summary = "tempo-lab: simulate, model-check and analyse the protocols of tempo.",
@@ -41,7 +41,7 @@ int run_lab_command_line(int count, char** words) {
        .topics = {{"Studies", {"sim", "check", "analyze"}},
                   {"Results", {"report", "sweep", "merge"}},
                   {"More", {"play", "completion"}}}},
-      count, words);
+      argc, argv);
 }
 
 }  // namespace tempo::cli

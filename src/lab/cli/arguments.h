@@ -4,6 +4,6 @@
 namespace tempo::cli {
 
 // Runs the command on the command line; returns the exit status (exit_codes.h).
-int run_lab_command_line(int count, char** words);
+int run_lab_command_line(int argc, char** argv);
 
 }  // namespace tempo::cli

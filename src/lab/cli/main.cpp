@@ -1,3 +1,3 @@
 #include "lab/cli/arguments.h"
 
-int main(int count, char** words) { return tempo::cli::run_lab_command_line(count, words); }
+int main(int argc, char** argv) { return tempo::cli::run_lab_command_line(argc, argv); }
