@@ -1,4 +1,4 @@
-// Properties of every page that a daemon may write, at every age of a reading.
+// Properties of every page that a daemon may write, read at any age.
 #include <cmath>
 #include <cstdint>
 
@@ -36,8 +36,8 @@ Moment after(const Content& content, Nanos age) {
   return {.raw = content.raw + age, .boot = content.boot + age, .real = 0ns};
 }
 
-// With the age of a page its status never improves and its bound never narrows; the three values
-// are in order.
+// As a page ages, its status never improves and its bound never narrows; `earliest`, `time` and
+// `latest` are in order.
 RC_GTEST_PROP(PageContentProp, NeverGetsBetterWithAge, ()) {
   const Content content = any_page();
   const Nanos age = up_to(48h);
@@ -52,7 +52,7 @@ RC_GTEST_PROP(PageContentProp, NeverGetsBetterWithAge, ()) {
 
 // Network time that starts inside the bound and runs at any rate between those of its two ends
 // stays inside it at any age; in holdover also if the rate differs by the wander.
-RC_GTEST_PROP(PageContentProp, HoldsWhatIsPromised, ()) {
+RC_GTEST_PROP(PageContentProp, BoundContainsNetworkTime, ()) {
   Content content = any_page();
   content.status = Status::synchronized;
   const Nanos age = *rc::gen::arbitrary<bool>() ? up_to(content.lasts) : up_to(1ns + content.fresh);
@@ -63,18 +63,18 @@ RC_GTEST_PROP(PageContentProp, HoldsWhatIsPromised, ()) {
   const long double between =
       content.earliest.rate +
       (static_cast<long double>(content.latest.rate) - content.earliest.rate) * part;
-  const long double off =
+  const long double wander =
       held ? static_cast<long double>(content.held_wander) * (2 * part - 1) : 0.0L;
   // Relative to the earliest at the time of writing, so that a long double keeps the nanoseconds.
   const long double truth =
-      width * part + static_cast<long double>(age.count()) * (1 + between + off);
+      width * part + static_cast<long double>(age.count()) * (1 + between + wander);
   const Reading reading = read(content, after(content, age));
   RC_ASSERT(reading.status == (held ? Status::holdover : Status::synchronized));
-  const auto beyond = [&](WallTime time) {
+  const auto since_earliest = [&](WallTime time) {
     return static_cast<long double>((time - content.earliest.shows).count());
   };
-  RC_ASSERT(beyond(reading.earliest) <= truth);
-  RC_ASSERT(truth <= beyond(reading.latest));
+  RC_ASSERT(since_earliest(reading.earliest) <= truth);
+  RC_ASSERT(truth <= since_earliest(reading.latest));
   RC_CLASSIFY(held);
 }
 

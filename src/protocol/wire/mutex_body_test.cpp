@@ -35,7 +35,7 @@ Datagram sample_beat() {
   return datagram;
 }
 
-// Bytes by hand from the tables of doc/reference/wire.md.
+// The expected bytes are written by hand from the tables of doc/reference/wire.md.
 TEST(MutexBody, EncodesAMessage) {
   using namespace std::string_literals;
   EXPECT_EQ(written(sample_mutex()),

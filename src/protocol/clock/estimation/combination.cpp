@@ -8,11 +8,11 @@
 namespace tempo::clock {
 namespace {
 
-constexpr double kLeastSquaresFactor = 1.5;
+constexpr double kLeastSquaresFactor = 1.5;  // factor of the cost of a least squares line
 constexpr double kUntested = 0.5;  // raises the cost of a window with few tests for its length
-constexpr std::uint64_t kGrowthSlots = 128;
-constexpr std::size_t kGrowthReach = 2;
-constexpr std::size_t kRangeSlots = 4;
+constexpr std::uint64_t kGrowthSlots = 128;  // grow() is used up to this number of slots
+constexpr std::size_t kGrowthReach = 2;  // windows beyond the longest scored one that get a cost
+constexpr std::size_t kRangeSlots = 4;   // slots needed to use the range of round trips
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 using Costs = std::array<double, kWindows.size()>;  // infinite: the window cannot be used
@@ -29,8 +29,8 @@ Costs scored_costs(const Scores& scores, Kind kind) {
   return costs;
 }
 
-// In the first minutes the longest scored window is usually the best and longer ones are better
-// still: extrapolates its score to them.
+// In the first minutes the longest scored window is usually the best, and longer windows are better
+// than it. If so, this extrapolates its score to the next longer windows.
 void grow(Costs& costs, const Scores& scores, const CandidateFits& fits, Kind kind) {
   std::optional<std::size_t> longest;
   double least = kInfinite;
@@ -61,9 +61,9 @@ Costs quietest(const Slots& slots) {
   return squares;
 }
 
-// Raises the costs if there is more noise now than during the tests. Up to the best window errors
-// are noise; in longer windows the noise decreases with the length (least squares) or its square
-// (envelope).
+// Raises the costs if there is more noise now than during the tests. In windows up to the best one
+// the errors are noise; in longer windows the noise decreases with the length (least squares) or
+// its square (envelope).
 void raise_noise(Costs& costs, const Costs& noise, double tested, Kind kind) {
   if (tested <= 0) return;
   const auto best = static_cast<std::size_t>(std::ranges::min_element(costs) - costs.begin());
@@ -71,13 +71,13 @@ void raise_noise(Costs& costs, const Costs& noise, double tested, Kind kind) {
   for (std::size_t k = 0; k < costs.size(); ++k) {
     if (costs[k] == kInfinite) continue;
     const double shorter = slots_of(best) / slots_of(k);
-    const double falls = kind == Kind::envelope ? shorter * shorter : shorter;
+    const double noise_part = kind == Kind::envelope ? shorter * shorter : shorter;
     const double ratio = std::max(1.0, noise[k] / tested);
-    costs[k] += (ratio - 1) * (k <= best ? costs[k] : least * falls);
+    costs[k] += (ratio - 1) * (k <= best ? costs[k] : least * noise_part);
   }
 }
 
-// Range of the slots' round trips: the possible error of the first lines.
+// Range of the slots' round trips: the largest error of the first fitted lines.
 double range_of_trips(const Slots& slots) {
   double least = slots.newest().round_trip;
   double greatest = least;
