@@ -9,9 +9,9 @@
 namespace tempo::cli {
 namespace {
 
-constexpr Nanos kReportEvery = 500ms;
-constexpr Nanos kLineEvery = 3s;
-constexpr std::chrono::milliseconds kPause{20};  // between looks of the first process at the others
+constexpr Nanos kReportEvery = 500ms;  // interval of the reports to rank 0
+constexpr Nanos kLineEvery = 3s;       // interval of the lines if stderr is not a terminal
+constexpr std::chrono::milliseconds kPause{20};  // interval at which rank 0 polls the others
 
 report::Progress::Options options_for(const MpiGroup& mpi_group, std::uint64_t cells) {
   report::Progress::Options options{.what = "sweep", .total = cells, .unit = "cells"};
@@ -35,7 +35,7 @@ SweepProgress::SweepProgress(MpiGroup& mpi_group, const Cells& cells)
       last_(mpi_group.count()),
       next_report_(steady_now()) {
   progress_.keep(kept_);
-  last_.front().ended = true;  // the first process does not wait for itself
+  last_.front().ended = true;  // rank 0 does not wait for itself
 }
 
 void SweepProgress::update() {

@@ -5,9 +5,10 @@
 //     2001.25 1->2 masterup received
 //     2001.25 2 becomes slave
 //
-// A reception or loss belongs to the oldest transmission it can belong to. The trace of one daemon
-// does not contain the transmissions of other hosts; a reception without a transmission counts as
-// sent at the time of its reception. Other comments and empty lines are ignored.
+// The parser matches a reception or loss with the oldest transmission that fits. The trace of one
+// daemon does not contain the transmissions of other hosts; for a reception without a transmission
+// the parser assumes that the message was sent at that time. It ignores other comments and empty
+// lines.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// One simulated run of lease locks: the world, its clients, and the ledgers that judge it.
+// One simulated run of lease locks: the world, its clients, and the ledgers that check exclusion.
 #pragma once
 
 #include <cstdint>
@@ -114,11 +114,11 @@ class Cluster : public NoWatch {
   std::vector<sim::lock::Ledger> ledgers_;  // by lock
   std::vector<Client> clients_;
   Agenda<Event> agenda_;
-  std::vector<std::optional<Record>> disks_;  // by site
-  std::vector<std::vector<Record>> being_written_;
-  std::vector<std::vector<Command>> inbox_;  // commands that wait for a paused daemon
-  std::vector<std::uint32_t> incarnations_;
-  std::vector<std::int64_t> rates_;                             // clock rate by site, in ppb
+  std::vector<std::optional<Record>> disks_;        // by site
+  std::vector<std::vector<Record>> being_written_;  // by site
+  std::vector<std::vector<Command>> inbox_;  // by site: commands that wait for a paused daemon
+  std::vector<std::uint32_t> incarnations_;  // by site
+  std::vector<std::int64_t> rates_;          // clock rate by site, in ppb
   std::vector<std::optional<tempo::lock::lease::View>> views_;  // by view number
   Stream client_stream_;                                        // random choices of the clients
   Stream fault_stream_;                                         // random choices of the faults

@@ -16,16 +16,17 @@ using Guest = LeaseSite::Guest;
 constexpr lock::LockId kFirst{0};
 constexpr lock::LockId kSecond{1};
 
-// Tokens in the memory slots: slot 0 has the highest token of all grants of the first lock, slot 1
+// The memory slots hold tokens: slot 0 the highest token of all grants of the first lock, slot 1
 // the highest of its exclusive grants, slot 2 the highest of the second lock, which has exclusive
 // grants only.
-constexpr std::uint32_t kSubs = 8;
-constexpr std::uint64_t kBlock = 2;  // counts of one durable write
+constexpr std::uint32_t kSubs = 8;   // limit of Held::sub
+constexpr std::uint64_t kBlock = 2;  // counts reserved by one durable write
 Memory token_of(const Held& held) {
   return static_cast<Memory>(std::min<std::uint64_t>(held.count * kSubs + held.sub, 255));
 }
 
-std::size_t judged_by(const Guest& guest) {
+// The memory slot whose token must be lower than the token of the guest.
+std::size_t slot_below(const Guest& guest) {
   if (guest.lock == kSecond) return 2;
   return guest.mode == Mode::exclusive ? 0 : 1;
 }
@@ -92,7 +93,7 @@ const char* LeaseModel::broken_move(const Scene<View>& before, const Scene<View>
                                     NodeId node) const {
   if (!world.exclusion || !entered(before, after, node)) return nullptr;
   const Guest& guest = after.slots[index(node)].view->guest;
-  const Memory highest = before.slots[judged_by(guest)].memory;
+  const Memory highest = before.slots[slot_below(guest)].memory;
   return token_of(guest.held) > highest ? nullptr : "token-order";
 }
 
@@ -109,15 +110,15 @@ bool LeaseModel::remember(const Scene<View>& before, Scene<View>& after, NodeId 
     if (after.up(i)) crashes += after.slots[i].view->crashes;
   if (crashes > world.crashes) return false;
   if (!after.up(index(node))) return true;
-  // A restarted site counts from above every number that it may have used.
+  // A restarted site continues above every number that it may have used.
   const std::uint64_t most =
       world.ballots + (crashes > 0 ? 2 * kBlock : 0) + 2 * kBlock * world.changes.size();
   if (after.slots[index(node)].view->top > most) return false;
   if (!entered(before, after, node)) return true;
   const Guest& guest = after.slots[index(node)].view->guest;
   if (guest.held.sub > world.subs) return false;
-  const auto raise = [&](std::size_t member) {
-    after.slots[member].memory = std::max(before.slots[member].memory, token_of(guest.held));
+  const auto raise = [&](std::size_t slot) {
+    after.slots[slot].memory = std::max(before.slots[slot].memory, token_of(guest.held));
   };
   raise(guest.lock == kSecond ? 2 : 0);
   if (guest.lock == kFirst && guest.mode == Mode::exclusive) raise(1);
