@@ -88,9 +88,9 @@ class Search {
     std::uint32_t transitions = 0;
     std::uint32_t pruned = 0;
     bool dead_end = false;
-    bool missed = false;  // it needs a part that is not known yet
+    bool missed = false;  // it needs a part that is not stored yet
   };
-  // A range of states and their successors, on the way into the store. Aligned so that the data of
+  // A range of states and their successors, before they are stored. Aligned so that the data of
   // different threads do not share cache lines.
   struct alignas(kApart) Chunk {
     std::uint32_t first = 0;  // number of its first state
@@ -120,7 +120,7 @@ class Search {
     std::uint32_t number;
   };
   static constexpr std::uint32_t kChunk = 64;     // states in a chunk
-  static constexpr std::size_t kAhead = 12;       // lookups between prefetches
+  static constexpr std::size_t kAhead = 12;       // lookups from a prefetch to its use
   static constexpr std::uint32_t kMaxAhead = 64;  // chunks that may wait to be stored
 
   double seconds() const {
@@ -259,10 +259,10 @@ class Search {
     if (space_->failure() != nullptr) stop(space_->failure());
     for (const Space<Model>& reader : readers_)
       if (reader.failure() != nullptr) stop(reader.failure());
-    const std::size_t taken = bytes();
-    if (taken > options_.memory) stop("memory limit reached");
+    const std::size_t used = bytes();
+    if (used > options_.memory) stop("memory limit reached");
     if (options_.progress &&
-        !options_.progress({store_.size(), finding_.transitions, finding_.depth, seconds(), taken}))
+        !options_.progress({store_.size(), finding_.transitions, finding_.depth, seconds(), used}))
       stop("interrupted");
   }
 
@@ -316,8 +316,8 @@ class Search {
     }
   }
 
-  // A lookup reads three words from memory, each found through the previous one; prefetch them some
-  // lookups ahead.
+  // A lookup reads three words of memory, and each gives the address of the next. The prefetches
+  // run some lookups ahead.
   void fetch_ahead(const Chunk& chunk, std::size_t at) const {
     const auto& pending = chunk.pending;
     if (options_.threads > 1 && at + 3 * kAhead < pending.size())
@@ -396,8 +396,8 @@ class Search {
     return found->second;
   }
 
-  // Reports a trace to a state from which no stable good state is reachable, and a walk on from
-  // there that ends in a cycle or a dead end.
+  // Reports a trace to a state from which no stable good state is reachable, and its continuation
+  // to a cycle or a dead end.
   void report_unreachable_good(std::uint32_t number) {
     const Outlook::Walk walk = outlook_.walk_from(number);
     std::vector<std::uint32_t> chain = chain_to(number);

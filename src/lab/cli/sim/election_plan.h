@@ -16,7 +16,7 @@ struct ElectionPlan {
   Nanos until{0};  // simulated time; 0: the limit of the scenario
 };
 
-// The plan, or an error message.
+// Returns the plan, or an error message.
 Result<ElectionPlan> parse_plan(const SimElectionArguments& arguments);
 
 // Number of nodes that remain for the election after the faults of the scenario.

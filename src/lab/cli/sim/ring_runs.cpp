@@ -77,7 +77,7 @@ void add(const std::vector<std::uint64_t>& from, Histogram& to) {
     if (from[i] > 0) to[static_cast<std::uint32_t>(i)] += from[i];
 }
 
-// One block of the Monte Carlo; the last one may be shorter.
+// Runs one block of the Monte Carlo simulation; the last block may be shorter.
 void draw_block(const RingPlan& plan, std::uint64_t block, RingRuns& sum) {
   RingCounts& counts = sum.counts;
   const auto number = static_cast<std::uint32_t>(block);
@@ -116,12 +116,13 @@ void add(RingRuns& sum, const RingRuns& more) {
   sum.broken_seed = more.broken_seed;
 }
 
-// Work numbered from 0, distributed among shards and then threads.
+// Runs the pieces of work of this shard, in several threads. Pieces are numbered from 0 and
+// distributed among the shards in turn.
 RingRuns in_parallel(std::uint64_t pieces, const Shard& shard, std::uint32_t threads,
                      const char* unit, const std::function<void(std::uint64_t, RingRuns&)>& work) {
-  const std::uint64_t mine = pieces / shard.of + (shard.number <= pieces % shard.of ? 1 : 0);
+  const std::uint64_t own_pieces = pieces / shard.of + (shard.number <= pieces % shard.of ? 1 : 0);
   std::vector<RingRuns> sums(workers_for(threads));
-  const Effort effort = run_in_parallel({.count = mine, .what = "rings", .unit = unit},
+  const Effort effort = run_in_parallel({.count = own_pieces, .what = "rings", .unit = unit},
                                         static_cast<std::uint32_t>(sums.size()),
                                         [&](std::uint32_t worker, std::uint64_t number) {
                                           work(number * shard.of + shard.number - 1, sums[worker]);

@@ -1,4 +1,4 @@
-// One simulated run of lease locks: the world, its clients, and the ledgers that check exclusion.
+// One simulated run of lease locks: the world, its clients, and the ledgers that check it.
 #pragma once
 
 #include <cstdint>
