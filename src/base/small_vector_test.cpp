@@ -113,7 +113,7 @@ RC_GTEST_PROP(SmallVectorProperty, MatchesStdVector,
     RC_ASSERT(std::vector<int>(other.begin(), other.end()) == other_model);
     largest = std::max(largest, model.size());
   }
-  RC_CLASSIFY(largest > 2, "was allocated");
+  RC_CLASSIFY(largest > 2, "allocated on the heap");
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // The crash hint: one datagram to all members on each network when the worker dies.
 //
-// Until the others receive it there is no master, so everything is prepared while the worker runs:
-// interfaces are scanned and sockets are open.
+// If the worker was master, the cluster has no master until the others receive the hint. The parent
+// therefore prepares everything while the worker runs: it scans interfaces and opens sockets.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ class CrashHint {
  public:
   explicit CrashHint(const DaemonIdentity& identity);
 
-  // Call it periodically: interfaces appear and disappear.
+  // Call it periodically, because interfaces appear and disappear.
   void rescan();
 
   // Announces that the worker of this incarnation is dead.

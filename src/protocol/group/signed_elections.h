@@ -1,5 +1,5 @@
-// The elections of one group by B.2: up to a third of the machines may be byzantine, and a message
-// counts only if the machine that originated it has signed it.
+// The elections of one group by algorithm B.2: fewer than a third of the machines may be byzantine,
+// and a message counts only if the machine that originated it has signed it.
 //
 // Members are the machines in the list of public keys (auth/node_keys.h), candidates or not; the
 // number of tolerated byzantine members follows from their number. B.2 uses the class of atomic
@@ -7,9 +7,9 @@
 // signatures, and the receiver verifies all of them before it accepts the message.
 //
 // Each election has its own machines. Its name is the lease period in which it begins, counted in
-// network time: hosts that begin one at about the same time begin the same one, a machine that has
-// just started knows the name, and no member can use the names up. Of two elections the later
-// counts.
+// network time: hosts that begin elections at about the same time begin the same election, a
+// machine that has just started knows the name, and no member can exhaust the names. Of two
+// elections the later counts.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ namespace tempo::groups {
 
 using OverB2 = broadcast::Over<election::CapacityB2>;
 
-inline constexpr std::uint32_t kMinMembers = 4;    // fewer tolerate not even one byzantine member
+inline constexpr std::uint32_t kMinMembers = 4;    // fewer cannot tolerate a byzantine member
 inline constexpr std::uint32_t kMaxByzantine = 2;  // a datagram has space for three signatures
 
 struct Countersign {
@@ -44,12 +44,12 @@ struct SignedMessage {
   InlineVector<Countersign, kMaxByzantine + 1> signatures{};
 };
 
-// The signed part: everything but the relaying members.
+// The bytes that are signed: everything except the signatures of the relaying members.
 std::vector<std::byte> signed_bytes(std::string_view group, const SignedMessage& envelope);
 
 class SignedElections {
  public:
-  // The keys must outlive it, and have at least kMinMembers.
+  // `keys` must outlive this object and list at least kMinMembers members.
   SignedElections(std::string_view group, Incarnation incarnation, Nanos lease,
                   const auth::NodeKeys& keys);
   SignedElections(const SignedElections&) = delete;  // machines keep the address of their rules
@@ -63,8 +63,9 @@ class SignedElections {
   };
 
   void offer(election::capacity::Capacity capacity) { offer_ = capacity; }
-  // Begins an election, unless one is running: a host does not leave its election for another,
-  // because a byzantine member could otherwise begin it when only some hosts have ended this one.
+  // Begins an election, unless one is running. A host does not leave a running election for
+  // another, because a byzantine member could otherwise begin the other when only some hosts have
+  // ended the running one.
   void hold(const Moment& moment, Draw& draw, Results& results);
   void receive(const Moment& moment, Draw& draw, const SignedMessage& envelope, Results& results);
   void on_timer(const Moment& moment, Draw& draw, Results& results);
@@ -91,9 +92,8 @@ class SignedElections {
   election::capacity::Capacity offer_ = election::capacity::kNotCandidate;
   std::uint32_t machines_ = 0;  // number of machines created
   std::uint64_t election_ = 0;  // the last election in which this host took part
-  Instant ends_at_{};           // end of its machines, in network time
-  Instant last_network_{};  // latest network time; never goes back during one incarnation of the
-                            // machines
+  Instant ends_at_{};           // end of that election, in network time
+  Instant last_network_{};      // latest network time; never decreases while a machine exists
   std::optional<OverB2> machine_;
 };
 

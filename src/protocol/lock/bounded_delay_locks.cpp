@@ -14,8 +14,8 @@ using lock::mutex::Phase;
 using lock::mutex::Timer;
 
 constexpr Nanos kStep = 1ms;
-// How long heartbeats continue after the last client here, or the last message of a host that has
-// one.
+// Time that heartbeats continue after the last client of this host has left, and after the last
+// message of another host that has a client.
 constexpr Nanos kBusyFor = 5s;
 
 lock::mutex::Rules rules_of(std::uint32_t members) {
@@ -28,7 +28,7 @@ lock::mutex::Rules rules_of(std::uint32_t members) {
           .readers = true};
 }
 
-// A pause at either end lengthens the transit, so the delay of the bounds covers both.
+// A pause at either end lengthens the transit, so delay_max covers the delay and a pause.
 lock::Bounds bounds_of(const BoundsMonitor::Rules& rules) {
   return {.step_min = kStep * 999 / 1000,
           .step_max = kStep * 1001 / 1000,
@@ -108,7 +108,7 @@ void BoundedDelayLocks::receive(Instant now, HostId from, Incarnation incarnatio
   start_beating(now);
   Slot* const found = slot(now, body.name.text());
   if (found == nullptr)
-    return;  // too many locks: no client here wants this one, so no reply is sent
+    return;  // too many locks; no client of this host wants this one, so it sends no reply
   found->heard_until = now + start_.lease.lease;
   const lock::mutex::Message message{.kind = static_cast<lock::mutex::Kind>(body.kind),
                                      .mode = body.shared ? Mode::shared : Mode::exclusive,
@@ -185,7 +185,7 @@ void BoundedDelayLocks::release(Instant now, ClientId client) {
   Slot& slot = place->second;
   std::erase(slot.waiting, client);
   const bool was_inside = std::erase(slot.inside, client) > 0;
-  // The machine's request is for the first waiter; without a waiter nobody needs it.
+  // The machine requests the lock for the first waiter; without a waiter the request is not needed.
   const bool idle = slot.inside.empty() && (was_inside || slot.waiting.empty());
   if (idle) command(now, name, slot, MutexCommand::release());
   if (next_ && nobody_inside()) return enter_view(now);
@@ -248,7 +248,7 @@ void BoundedDelayLocks::lose(Instant now, const std::string& name, Slot& slot) {
 BoundedDelayLocks::Slot* BoundedDelayLocks::slot(Instant now, std::string_view name) {
   if (const auto found = slots_.find(name); found != slots_.end()) return &found->second;
   if (slots_.size() >= kMaxLocks) {
-    // Replace a machine without a request: the other hosts repeat what it knew.
+    // Replace a machine without a request: the other hosts send again what it knew.
     const auto idle = std::ranges::find_if(slots_, [](const auto& entry) {
       return entry.second.machine.phase() == Phase::idle && entry.second.waiting.empty();
     });
@@ -271,9 +271,9 @@ void BoundedDelayLocks::step(Instant now, const std::string& name, Slot& slot, D
   Outbox<Mutex> out;
   Turn<Mutex> turn{now, *draw_, out};
   todo(slot.machine, turn);
-  bool spoke = false;
+  bool sent = false;
   for (const Output<Mutex>& output : out) {
-    if (output.kind == OutputKind::notice) continue;  // the machine's phase says the same
+    if (output.kind == OutputKind::notice) continue;  // the machine's phase shows the same
     const wire::MutexBody body{.kind = static_cast<std::uint8_t>(output.message.kind),
                                .shared = output.message.mode == Mode::shared,
                                .reply = output.message.reply,
@@ -282,7 +282,7 @@ void BoundedDelayLocks::step(Instant now, const std::string& name, Slot& slot, D
                                .number = output.message.number,
                                .ahead = output.message.ahead,
                                .incarnation = std::to_underlying(output.message.life)};
-    spoke = true;
+    sent = true;
     if (output.kind == OutputKind::broadcast) {
       monitor_->sent_to_all();
       driver_->broadcast(body);
@@ -291,7 +291,7 @@ void BoundedDelayLocks::step(Instant now, const std::string& name, Slot& slot, D
       driver_->send(sites_[index(output.to)], body);
     }
   }
-  if (spoke) slot.mark = monitor_->mark();
+  if (sent) slot.mark = monitor_->mark();
   if (slot.machine.phase() == Phase::inside && slot.inside.empty()) serve(now, name, slot);
   if (slot.machine.phase() == Phase::idle) acquire(now, name, slot);
 }
@@ -301,7 +301,8 @@ void BoundedDelayLocks::command(Instant now, const std::string& name, Slot& slot
   step(now, name, slot, [&](Mutex& machine, Turn<Mutex>& turn) { machine.command(turn, command); });
 }
 
-// A window, or the time in which a refuser must answer, ends only when silence is confirmed.
+// A window, or the time in which a refuser must answer, ends only when silence is confirmed
+// (bounds_monitor.h).
 bool BoundedDelayLocks::held_back(const Slot& slot) const {
   const Mutex& machine = slot.machine;
   if (!machine.trusts() || monitor_->confirmed(slot.mark)) return false;
@@ -335,7 +336,7 @@ void BoundedDelayLocks::on_timer(Instant now) {
   wake_locks(now);
 }
 
-// Heartbeats continue while such locks are in use, here or elsewhere.
+// Heartbeats continue while bounded-delay locks are in use on any host.
 void BoundedDelayLocks::start_beating(Instant now) {
   if (beat_at_ != kNever) return;
   beat_at_ = std::max(now, silent_until_);
@@ -347,7 +348,7 @@ void BoundedDelayLocks::beat(Instant now) {
   monitor_->expire_silent(now);
   follow_monitor(now);
   extend(now);
-  if (!member() || must_stay_silent(now)) return;  // it may have entered a new view
+  if (!member() || must_stay_silent(now)) return;  // extend() may have entered a new view
   std::vector<ClientId> unlisted;
   for (const auto& [id, client] : clients_)
     if (!client.listed) unlisted.push_back(id);
@@ -382,7 +383,8 @@ void BoundedDelayLocks::extend(Instant now) {
   if (next_ && nobody_inside()) enter_view(now);
 }
 
-// Passes a change of the bounds to every machine in the step in which it becomes known.
+// If the monitor has just found that the bounds hold, or that they no longer hold, informs every
+// machine in the same step.
 void BoundedDelayLocks::follow_monitor(Instant now) {
   if (std::exchange(trusted_, monitor_->holds()) == monitor_->holds()) return;
   for (auto& [name, slot] : slots_) {

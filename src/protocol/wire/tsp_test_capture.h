@@ -1,7 +1,7 @@
 // Minimal pcapng reader for tests: the UDP payloads of one port in a capture of IPv4 on Ethernet.
 //
-// It reads what dumpcap writes on a little-endian machine: enhanced packet blocks. It skips all
-// other blocks and checks every length against the size of the file.
+// It reads the enhanced packet blocks that dumpcap writes on a little-endian machine, skips all
+// other blocks, and checks every length against the size of the file.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ struct Captured {
 
 class Capture {
  public:
-  // `file` must outlive the payloads returned.
+  // `file` must outlive the returned payloads.
   explicit Capture(std::span<const std::byte> file) : file_(file) {}
 
   std::vector<Captured> udp(std::uint16_t port) const {
