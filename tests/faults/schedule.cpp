@@ -13,7 +13,7 @@
 namespace tempo::faults {
 namespace {
 
-constexpr std::uint32_t kCause = 1;  // random stream of schedules
+constexpr std::uint32_t kCause = 1;  // number of the random stream of schedules
 constexpr std::uint64_t kMinFaults = 4;
 constexpr std::uint64_t kMaxFaults = 9;
 constexpr int kScheduleLeases = 6;  // length of a schedule, in lease times
@@ -43,7 +43,7 @@ std::string subject(const Fault& fault) {
 std::string text_of(const Fault& fault) {
   return fmt::format("{}..{} {} {}{}", span_text(fault.begin), span_text(fault.end), subject(fault),
                      kNames[std::to_underlying(fault.kind)],
-                     fault.percent == 0 ? "" : fmt::format(", {} in 100", fault.percent));
+                     fault.percent == 0 ? "" : fmt::format(", {} %", fault.percent));
 }
 
 std::string text_of(const Schedule& schedule) {

@@ -60,7 +60,7 @@ TEST(Schedule, HasReadableText) {
       text_of(Fault{.kind = Fault::Kind::partition, .begin = 20ms, .end = 1s, .hosts = 0b10010}),
       "20ms..1s host 1, host 4 are cut off");
   EXPECT_EQ(text_of(Fault{.kind = Fault::Kind::loss, .begin = 0ms, .end = 50ms, .percent = 30}),
-            "0s..50ms the network loses datagrams, 30 in 100");
+            "0s..50ms the network loses datagrams, 30 %");
   EXPECT_EQ(text_of(Fault{.kind = Fault::Kind::stop_client, .begin = 1ms, .end = 2ms, .client = 3}),
             "1ms..2ms client 3 is stopped");
 }
