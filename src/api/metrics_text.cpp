@@ -31,7 +31,7 @@ constexpr std::array<MetricHelp, 29> kMetrics{{
     {"tempo_network_master", "gauge", "1 if this machine is master of the network"},
     {"tempo_network_epoch", "gauge", "round of the current epoch"},
     {"tempo_network_listed", "gauge", "on a master: number of followers on its list"},
-    {"tempo_network_hops", "gauge", "networks between this host and the source of time"},
+    {"tempo_network_hops", "gauge", "networks between this machine and the source of time"},
     {"tempo_network_kernel_stamps", "gauge", "1 if the kernel timestamps datagrams"},
     {"tempo_network_hardware_stamps", "gauge", "1 if the network card timestamps datagrams"},
     {"tempo_member_heard_seconds", "gauge", "time since the last datagram of the member"},

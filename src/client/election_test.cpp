@@ -159,7 +159,7 @@ TEST(Election, AllowsOneCandidatePerHostAndNewCapacities) {
   Candidate candidate(network, {.capacity = 1});
   const auto second = network.stand("web");
   ASSERT_FALSE(second);
-  EXPECT_THAT(second.error().message, HasSubstr("one candidate per host"));
+  EXPECT_THAT(second.error().message, HasSubstr("one candidate per machine"));
   candidate->set_capacity(9);
   EXPECT_TRUE(candidate.dispatches_until([&] { return network.capacity("web") == 9; }));
   candidate->withdraw();

@@ -39,7 +39,7 @@ std::string FakeGroups::answer(Client client, const ipc::Request& request) {
       own->until = nanoseconds{0};
       return "";
     case ipc::Verb::resign_group:
-      if (!leads(request.name)) return refuse("this host does not lead the group");
+      if (!leads(request.name)) return refuse("this machine does not lead the group");
       elect_elsewhere(request.name, "");
       return ipc::done_line();
     case ipc::Verb::groups: {
@@ -60,9 +60,9 @@ std::string FakeGroups::stand(Client client, const ipc::Request& request) {
   if (group.client != nullptr)
     return ipc::refusal_line(
         {.code = ipc::Code::unavailable,
-         .message = fmt::format(
-             "this host already has a candidate for '{}'; only one candidate per host is allowed",
-             request.name),
+         .message = fmt::format("this machine already has a candidate for '{}'; only one candidate "
+                                "per machine is allowed",
+                                request.name),
          .id = request.id});
   group.client = client;
   group.id = request.id;

@@ -90,8 +90,9 @@ void LockConnection::receive(const ipc::Reply& reply) {
       request.until = nanoseconds{0};
       break;
     case State::refused:
-      request.error = Error{ErrorCode::refused,
-                            "too many programs on this host wait for this lock; try again later"};
+      request.error =
+          Error{ErrorCode::refused,
+                "too many programs on this machine wait for this lock; try again later"};
       break;
     case State::released:
     case State::count:

@@ -229,13 +229,13 @@ void Worker::on_notice(const node::Node::Notice& notice) {
       const std::string& network = links_.label(notice.network);
       const std::string peer = name_of(notice.election.peer);
       if (notice.election.news == election::Change::leads)
-        emit_event("became-master", fmt::format("{}: this host is master, round {}", network,
+        emit_event("became-master", fmt::format("{}: this machine is master, epoch {}", network,
                                                 notice.election.epoch.round));
       else if (notice.election.news == election::Change::follows) {
         if (states_[notice.network] == "master")
           emit_event("two-masters",
-                     fmt::format("{}: this host and {} were both master", network, peer));
-        emit_event("master-changed", fmt::format("{}: {} is master, round {}", network, peer,
+                     fmt::format("{}: this machine and {} were both masters", network, peer));
+        emit_event("master-changed", fmt::format("{}: {} is master, epoch {}", network, peer,
                                                  notice.election.epoch.round));
       } else if (notice.election.news == election::Change::peer_down)
         emit_event("host-down", fmt::format("{}: {} does not answer", network, peer));
@@ -251,8 +251,8 @@ void Worker::on_notice(const node::Node::Notice& notice) {
         follow_clock(false);
         publish();
       } else if (notice.sync.what == node::SyncNotice::What::offset_set) {
-        emit_event("time-set",
-                   fmt::format("an operator set network time by {}", signed_text(notice.sync.by)));
+        emit_event("time-set", fmt::format("an operator changed network time by {}",
+                                           signed_text(notice.sync.by)));
       }
       break;
     case What::upstream:
@@ -294,12 +294,13 @@ void Worker::report_states() {
     const std::string_view state = state_name(election->state());
     if (states_[i] == state) continue;
     if (states_[i] == "master" && state != "conflict")
-      emit_event("lost-master", fmt::format("{}: this host is no longer master", links_.label(i)));
+      emit_event("lost-master",
+                 fmt::format("{}: this machine is no longer master", links_.label(i)));
     if (state == "conflict")
       emit_event("two-masters",
                  fmt::format("{}: another master is active on this network", links_.label(i)));
     const std::string master = name_of(election->master());
-    log_info(fmt::format("{}: {} -> {} (round {}, master {})", links_.label(i),
+    log_info(fmt::format("{}: {} -> {} (epoch {}, master {})", links_.label(i),
                          states_[i].empty() ? "-" : states_[i], state, election->followed().round,
                          master.empty() ? "none" : master));
     states_[i] = state;
@@ -388,11 +389,12 @@ void Worker::carry_utc() {
   const auto state = sys::read_discipline(*utc_source_);
   const bool synchronized = state && state->synchronized;
   if (synchronized != utc_synchronized_)
-    emit_event(synchronized ? "utc-found" : "utc-lost",
-               synchronized
-                   ? "the system clock is synchronized again: this machine carries UTC"
-                   : "this machine should carry UTC, but no program synchronizes its clock; check "
-                     "chronyc or pmc");
+    emit_event(
+        synchronized ? "utc-found" : "utc-lost",
+        synchronized
+            ? "the system clock is synchronized again; this machine is a source of UTC"
+            : "this machine is configured as trusted, but no program synchronizes its clock; "
+              "check chronyd or ptp4l");
   utc_synchronized_ = synchronized;
   if (!synchronized) return;
   const Nanos utc = leaps_.utc(state->raw, state->real, state->tai);
@@ -453,7 +455,7 @@ void Worker::check_id() {
   duplicate_id_ = true;
   emit_event(
       "id-taken",
-      fmt::format("another machine has the same id {} (from {}): this host will not lead; give "
+      fmt::format("another machine has the same id {} (from {}): this machine will not lead; give "
                   "one of them another machine id and restart tempod",
                   id_text(codec_, codec_.self()), identity_.machine_id_from));
   for (std::uint8_t i = 0; i < links_.count(); ++i) set_leadership(i);

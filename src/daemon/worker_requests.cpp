@@ -31,7 +31,7 @@ Result<std::uint8_t, ipc::Refusal> network_to_reelect(const node::Node& node, co
         refusal(ipc::Code::unavailable, "no network is up; bring an interface up and try again"));
   return std::unexpected(refusal(
       ipc::Code::unavailable,
-      fmt::format("this host is on {} networks and follows the time of none yet; wait for it with "
+      fmt::format("this machine is on {} networks and does not follow any of them yet; wait with "
                   "'tempo wait-sync', or run 'tempo reelect' on a member of one network",
                   joined.size())));
 }
@@ -45,7 +45,7 @@ bool Worker::leads(std::uint8_t number) const {
 }
 
 void Worker::resign(std::uint8_t number, const std::string& asker) {
-  emit_event("reelect", fmt::format("{}: this host resigns at the request of {}",
+  emit_event("reelect", fmt::format("{}: this machine resigns at the request of {}",
                                     links_.label(number), asker));
   step([&](auto& turn) {
     node_.command(turn, {.network = number, .election = election::Command::resign});
@@ -71,7 +71,7 @@ std::variant<Worker::ReelectResult, std::uint32_t> Worker::reelect() {
   // After an election or a resignation, `master` is still the old one until there is another.
   if (election.state() != election::State::slave || master == kNobody || master == codec_.self())
     return ReelectResult(std::unexpected(
-        refusal(ipc::Code::no_master, "no master on this network; an election is under way")));
+        refusal(ipc::Code::no_master, "no master on this network; an election is in progress")));
   const std::uint32_t number =
       reelect_request_.ask(oscillator_->now(), {.network = *network,
                                                 .node = master,
@@ -127,7 +127,7 @@ void Worker::receive_reelect(std::uint8_t number, NodeId from, const wire::Diagn
 Result<void> Worker::set_time(Nanos by) {
   const node::Reading::Status status = reading().status;
   if (status != node::Reading::Status::synchronized && status != node::Reading::Status::leads)
-    return std::unexpected("this host has no network time yet; wait for it with 'tempo wait-sync'");
+    return std::unexpected("this machine has no network time yet; wait with 'tempo wait-sync'");
   step([&](auto& turn) {
     node_.command(turn, {.what = node::Node::Command::What::sync,
                          .network = node::kNoNetwork,

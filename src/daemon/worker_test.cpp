@@ -250,7 +250,7 @@ TEST_F(WorkerTest, ResignsAtTheRequestOfAnotherHost) {
   EXPECT_EQ(counter("refused_not_for_us"), 1U);
   const auto reported = std::ranges::find(worker_->events(), "reelect", &Event::what);
   ASSERT_NE(reported, worker_->events().end());
-  EXPECT_THAT(reported->details, HasSubstr("this host resigns at the request of "));
+  EXPECT_THAT(reported->details, HasSubstr("this machine resigns at the request of "));
   EXPECT_EQ(std::ranges::count(worker_->events(), "lost-master", &Event::what), 1);
 }
 
@@ -279,7 +279,7 @@ TEST_F(WorkerTest, ResignsAtTheRequestOfALocalClient) {
   ASSERT_FALSE(results[1]);
   EXPECT_EQ(results[1].error(),
             (ipc::Refusal{.code = ipc::Code::no_master,
-                          .message = "no master on this network; an election is under way"}));
+                          .message = "no master on this network; an election is in progress"}));
   EXPECT_EQ(std::ranges::count(worker_->events(), "reelect", &Event::what), 1);
 }
 

@@ -262,7 +262,7 @@ TEST_F(LiveGroup, RefusesInvalidOptions) {
   EXPECT_EQ(site->ask(0, "leader", group()).status, 1);
   stand(0, "--criterion weight=1");
   ASSERT_TRUE(runs_on(0));
-  EXPECT_THAT(refused("--criterion weight=2").second, HasSubstr("one candidate per host"));
+  EXPECT_THAT(refused("--criterion weight=2").second, HasSubstr("one candidate per machine"));
 }
 
 TEST_F(LiveGroup, CanBeLedByAProgram) {

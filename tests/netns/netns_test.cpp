@@ -212,8 +212,7 @@ void expect_neither_duplicate_leads(Site& site, const std::function<std::string(
     const auto status = site.host(i).status();
     return status && !status->may_lead &&
            std::ranges::any_of(status->warnings, [](const std::string& warning) {
-             return warning.find("another machine has the same id as this host") !=
-                    std::string::npos;
+             return warning.find("another machine has the same id, ") != std::string::npos;
            });
   };
   ASSERT_TRUE(site.wait(30s, [&] { return warned(0) && warned(1); })) << logs();

@@ -44,7 +44,7 @@ TEST_F(Netns, AFollowerForwardsReelectToTheMaster) {
   const auto status = site.host(first).status();
   ASSERT_TRUE(status);
   EXPECT_EQ(status->counters.at("reelect_honoured"), 1U);
-  EXPECT_NE(site.host(first).log().find("reelect: eth0: this host resigns at the request of " +
+  EXPECT_NE(site.host(first).log().find("reelect: eth0: this machine resigns at the request of " +
                                         site.host(asker).name()),
             std::string::npos)
       << logs(site);
@@ -113,7 +113,7 @@ TEST_F(Netns, ReelectIsRefusedWithoutAMaster) {
   site.start_all();
   ASSERT_TRUE(site.wait(10s, [&] { return site.host(0).status().has_value(); })) << logs(site);
   EXPECT_EQ(reelected(site.host(0).ask(reelect_request(), kTimeout)),
-            "refused: no master on this network; an election is under way");
+            "refused: no master on this network; an election is in progress");
 }
 
 // A gateway asks the master of the network whose time it follows, and says which one that is.

@@ -56,7 +56,7 @@ TEST_F(Netns, HooksAreCalledOnEvents) {
       << called(site.host(0)) << called(site.host(1));
   EXPECT_FALSE(hooked(1 - first, "became-master"));
   EXPECT_THAT(called(site.host(first)),
-              HasSubstr("became-master|became-master|eth0: this host is master, round"));
+              HasSubstr("became-master|became-master|eth0: this machine is master, epoch"));
   site.set_trunk(false);
   ASSERT_TRUE(site.wait(20s, [&] { return hooked(1 - first, "became-master"); })) << logs(site);
   site.set_trunk(true);

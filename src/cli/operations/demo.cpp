@@ -318,7 +318,7 @@ class Demo {
       if (views_[i].state == states_[i]) continue;
       states_[i] = views_[i].state;
       if (states_[i] == "master")
-        log(fmt::format("{} is master, round {}", machines_[i]->name(), views_[i].round));
+        log(fmt::format("{} is master, epoch {}", machines_[i]->name(), views_[i].round));
       else if (states_[i] == "candidate")
         log(fmt::format("{} is a candidate", machines_[i]->name()));
     }

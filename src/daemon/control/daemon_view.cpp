@@ -36,10 +36,10 @@ void add_host(const DaemonView& view, obs::Snapshot& shot) {
   shot.locks = view.locks;
   if (!view.codec->sealed()) shot.warnings.emplace_back(kNoKey);
   if (view.duplicate_id)
-    shot.warnings.push_back(fmt::format(
-        "another machine has the same id as this host, {}: neither will lead; give one of them "
-        "another machine id and restart tempod",
-        shot.id));
+    shot.warnings.push_back(
+        fmt::format("another machine has the same id, {}: neither will lead; give one of them "
+                    "another machine id and restart tempod",
+                    shot.id));
   if (!view.clock_error.empty()) shot.warnings.push_back(view.clock_error);
   if (!view.incompatible_peer.empty()) shot.warnings.push_back(view.incompatible_peer);
 }

@@ -75,7 +75,7 @@ ReelectLimiter::Verdict ReelectLimiter::judge(Instant now, const Asker& asker, b
   ++refused_;
   verdict.answer.level = DiagnosticBody::kRefused;
   verdict.answer.text = wire::Text<DiagnosticBody::kMaxText>(
-      leads ? fmt::format("it resigned {} ago at the request of another host; try again in {}",
+      leads ? fmt::format("it resigned {} ago at the request of another machine; try again in {}",
                           span_text(std::chrono::floor<std::chrono::seconds>(since)),
                           span_text(std::chrono::ceil<std::chrono::seconds>(kMinInterval - since)))
             : "its mastership has ended; try again");

@@ -112,7 +112,7 @@ TEST(ReelectLimiter, HonoursOneRequestPerTenSeconds) {
   EXPECT_FALSE(verdict.resign);
   EXPECT_EQ(verdict.answer,
             answer_to(9, DiagnosticBody::kRefused,
-                      "it resigned 3s ago at the request of another host; try again in 7s"));
+                      "it resigned 3s ago at the request of another machine; try again in 7s"));
   EXPECT_FALSE(limiter.judge(kStart + 10s - 1ns, other, true).resign);
   EXPECT_TRUE(limiter.judge(kStart + 10s, other, true).resign);
   EXPECT_EQ(limiter.honoured(), 2U);

@@ -30,11 +30,11 @@ Result<void> Service::stand(const Moment& moment, const Candidacy& candidacy) {
   const auto place = find_or_create(moment.now, candidacy.group);
   if (!place)
     return std::unexpected(
-        "too many groups are in use on this host; try again when some have ended");
+        "too many groups are in use on this machine; try again when some have ended");
   Group& group = (*place)->second;
   if (group.user)
     return std::unexpected(fmt::format(
-        "this host already has a candidate for '{}'; only one candidate per host is allowed",
+        "this machine already has a candidate for '{}'; only one candidate per machine is allowed",
         candidacy.group));
   group.leadership.forget_silent(moment.now);
   const bool others = !group.leadership.candidates().empty();
@@ -91,7 +91,7 @@ Result<void> Service::resign(const Moment& moment, std::string_view group) {
   const Place place = groups_.find(group);
   if (place == groups_.end() || !place->second.leadership.acts())
     return std::unexpected(fmt::format(
-        "this host does not lead '{0}'; run 'tempo leader {0}' to see the leader", group));
+        "this machine does not lead '{0}'; run 'tempo leader {0}' to see the leader", group));
   command(moment, place, {.kind = Command::Kind::resign});
   return {};
 }

@@ -113,7 +113,7 @@ TEST(GroupService, AllowsOneCandidatePerHost) {
   ServiceHarness harness;
   ASSERT_TRUE(harness.service.stand(kNow, request(1, "web")));
   EXPECT_THAT(harness.service.stand(kNow, request(2, "web")).error(),
-              HasSubstr("one candidate per host"));
+              HasSubstr("one candidate per machine"));
   ASSERT_TRUE(harness.service.stand(kNow, request(2, "mail")));
   harness.service.withdraw(kNow, UserId{1});
   EXPECT_TRUE(harness.service.stand(kNow, request(3, "web")));

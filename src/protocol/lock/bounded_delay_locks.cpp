@@ -142,7 +142,8 @@ Result<void> BoundedDelayLocks::acquire(Instant now, const LockRequest& request)
         "this machine has no vote on locks, and only voters can use silent and explicit locks; "
         "use --kind lease, or give this machine a vote with 'tempo admit'");
   if (clients_.size() >= kMaxClients)
-    return std::unexpected("too many clients hold or wait for locks on this host; try again later");
+    return std::unexpected(
+        "too many clients hold or wait for locks on this machine; try again later");
   clients_[request.client] = {.lock = std::string(request.name),
                               .mode = request.mode,
                               .silent = request.silent,

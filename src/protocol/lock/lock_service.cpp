@@ -107,7 +107,8 @@ Result<void> Service::acquire(Instant now, const LockRequest& request) {
         "under [locks] in tempo.toml on every machine",
         span_text(kShortestLease), span_text(rules_.longest)));
   if (clients_.size() >= kMaxClientsHere)
-    return std::unexpected("too many clients hold or wait for locks on this host; try again later");
+    return std::unexpected(
+        "too many clients hold or wait for locks on this machine; try again later");
   const std::optional<LockId> id = number(now, request.name);
   if (!id)
     return std::unexpected("too many locks are in use; try again when some have been released");
