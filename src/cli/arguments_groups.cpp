@@ -11,9 +11,9 @@ namespace {
 void describe_elect(CLI::App& command, ElectArguments& arguments) {
   command.add_option("group", arguments.group, "name of the group, 1 to 57 characters")->required();
   command.add_option("--criterion", arguments.criterion,
-                     "what makes a candidate better: load, free-memory, uptime, clock-quality, id, "
-                     "random, weight=N or cmd=COMMAND (prints a number; the largest wins). "
-                     "Default: load; with a ring random");
+                     "property that makes a candidate better: load, free-memory, uptime, "
+                     "clock-quality, id, random, weight=N or cmd=COMMAND (prints a number; the "
+                     "largest wins). Default: load; for the ring algorithms random");
   command.add_option("--algorithm", arguments.algorithm, "a, b1, b2, c, ring or ring-anonymous")
       ->capture_default_str();
   command

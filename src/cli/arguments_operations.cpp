@@ -85,7 +85,7 @@ void describe_demo(CLI::App& command, DemoArguments& arguments) {
 }  // namespace
 
 void describe_operations_commands(CLI::App& app, std::function<int()>& run) {
-  add_command(app, run, "doctor", "find problems of this machine and suggest cures",
+  add_command(app, run, "doctor", "find problems on this machine and suggest cures",
               describe_doctor, doctor);
   add_daemon_command(app, run, "master", "show the master of each network", master,
                      "  tempo master\n"

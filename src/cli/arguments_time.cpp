@@ -77,8 +77,8 @@ void describe_time_commands(CLI::App& app, std::function<int()>& run) {
               wait_sync);
   add_command(app, run, "set-time", "set the time of a network that has no better source",
               describe_set_time, set_time);
-  add_command(app, run, "clockdiff", "show how far the clocks of some members are off",
-              describe_clockdiff, clockdiff);
+  add_command(app, run, "clockdiff", "show the clock offsets of members", describe_clockdiff,
+              clockdiff);
 }
 
 }  // namespace tempo::cli

@@ -397,7 +397,7 @@ TEST(WatchCommand, ShowsThatTempodIsNotReachable) {
   if (!TerminalChild::possible()) GTEST_SKIP() << "no terminal is available";
   const FakeDaemon daemon({{"watch", {line_of(ship())}, Then::close}, {"watch", {}, Then::close}});
   TerminalChild child(with(daemon, "watch"));
-  EXPECT_TRUE(child.read_until("tempod is not reachable since")) << child.out();
+  EXPECT_TRUE(child.read_until("tempod has not been reachable for")) << child.out();
   child.type("q");
   EXPECT_EQ(child.wait(), 0);
 }

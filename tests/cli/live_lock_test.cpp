@@ -312,7 +312,7 @@ TEST(FenceCheck, RefusesTokensOlderThanTheNewest) {
   EXPECT_EQ(check("1099528404993").status, 0);
   const Ended old = check("101");
   EXPECT_EQ(old.status, 1);
-  EXPECT_THAT(old.err, HasSubstr("token 101 is old: 1099528404993 has been seen"));
+  EXPECT_THAT(old.err, HasSubstr("token 101 is older than 1099528404993, the newest token seen"));
   const auto check_json = [&](const std::string& token) {
     return data_of(Child({"fence-check", "--json", file, token}).wait().out);
   };

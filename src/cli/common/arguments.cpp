@@ -115,8 +115,7 @@ void describe_completion(CLI::App& app, std::function<int()>& run) {
     run = [&app, shell] {
       const std::string script = completion_script(app, *shell);
       if (script.empty()) {
-        print_error("{}: no completion for '{}'; there are bash, zsh and fish\n", app.get_name(),
-                    *shell);
+        print_error("{}: unknown shell '{}'; use bash, zsh or fish\n", app.get_name(), *shell);
         return kBadUsage;
       }
       print_text(script);

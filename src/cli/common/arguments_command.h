@@ -30,7 +30,7 @@ void describe_socket(CLI::App& command, Arguments& arguments) {
 template <class Arguments>
 void describe_connection(CLI::App& command, Arguments& arguments) {
   describe_socket(command, arguments);
-  command.add_option("--timeout", arguments.timeout, "longest wait for an answer of tempod")
+  command.add_option("--timeout", arguments.timeout, "longest wait for an answer from tempod")
       ->capture_default_str();
 }
 

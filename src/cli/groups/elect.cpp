@@ -150,7 +150,7 @@ class Candidacy {
     if (measured || std::exchange(failing_, true)) return;
     line_.clear();
     const std::string message =
-        fmt::format("{}; its last value, {}, stays in force", measured.error(), meter_.capacity());
+        fmt::format("{}; keeping its last value, {}", measured.error(), meter_.capacity());
     if (arguments_->json)
       print_state(state("warning").add("message", message));
     else

@@ -53,8 +53,8 @@ int fence_check(const FenceCheckArguments& arguments) {
                      .add("accepted", false)
                      .add("token", fmt::format("{}", *token))
                      .add("newest", fmt::format("{}", *newest)));
-    return print_error(kViolation,
-                       fmt::format("token {} is old: {} has been seen", *token, *newest));
+    return print_error(kViolation, fmt::format("token {} is older than {}, the newest token seen",
+                                               *token, *newest));
   }
   if (newest == *token) return accept(arguments, *token);
   const std::string line = fmt::format("{}\n", *token);

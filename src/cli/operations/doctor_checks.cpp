@@ -100,7 +100,7 @@ Findings rival_findings(const std::string& proc, const config::Settings& setting
   }
   if (findings.empty() && settings.trusted)
     findings.push_back(problem(
-        "this machine is configured as trusted, but no known program keeps its clock on UTC",
+        "this machine is configured as trusted, but no known program synchronizes its clock",
         "start chronyd or ptp4l; see 'trusted' in tempo.toml(5) if tempod.service stops it"));
   else if (findings.empty())
     findings.push_back(ok("no other program steers the clock"));

@@ -19,7 +19,7 @@ namespace {
 
 constexpr Nanos kPause = 100ms;      // between two questions
 constexpr Nanos kLastTimeout = 1s;   // for the last question before the deadline
-constexpr Nanos kReplyTimeout = 5s;  // longest wait for one answer of tempod
+constexpr Nanos kReplyTimeout = 5s;  // longest wait for one answer from tempod
 
 // Asks tempod once and keeps the connection. nullopt: `why` has the reason.
 std::optional<obs::Snapshot> ask_once(const std::string& socket, Nanos timeout,

@@ -144,7 +144,7 @@ std::vector<ScreenLine> WatchView::screen(std::size_t width, std::size_t height,
                                           bool unicode) const {
   std::vector<ScreenLine> lines;
   const std::string unreachable =
-      unreachable_ ? fmt::format("tempod is not reachable since {} s; retrying",
+      unreachable_ ? fmt::format("tempod has not been reachable for {} s; retrying",
                                  std::chrono::floor<std::chrono::seconds>(*unreachable_).count())
                    : "";
   if (!any_) {

@@ -113,7 +113,7 @@ TEST(WatchScreen, ShowsClocksRolesAndEvents) {
                           "    m0    master                 -         -  ", "",
                           "22:13:20.000  m9 is gone", "q quits"));
   view.set_unreachable(3'700ms);
-  EXPECT_EQ(view.screen(80, 24, true)[1].text, "tempod is not reachable since 3 s; retrying");
+  EXPECT_EQ(view.screen(80, 24, true)[1].text, "tempod has not been reachable for 3 s; retrying");
   view.take(ship(1, 2));
   EXPECT_THAT(view.screen(80, 24, true)[1].text, HasSubstr("eth0"));
 }
