@@ -256,7 +256,7 @@ const std::vector<Key>& keys() {  // NOLINT(readability-function-size): one tabl
        nullptr},
       {{"locks.delay-max-ms", "a number from 1 to 1000", "10",
         "Longest delay of a datagram and longest pause of a machine, in milliseconds; within it "
-        "silent locks take silence for consent"},
+        "silent locks treat silence as consent"},
        Kind::number,
        1,
        1000,

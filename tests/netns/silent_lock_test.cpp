@@ -107,7 +107,7 @@ TEST_F(Netns, SilentLocksFallBackWhenDatagramsAreLostAndRecover) {
   EXPECT_THAT(lock_status(site.host(0)), testing::Not(HasSubstr("silent")));
 
   Clients clients(site, LockKind::silent);
-  ASSERT_TRUE(all_report(site, "silent locks take silence for consent"))
+  ASSERT_TRUE(all_report(site, "silent locks treat silence as consent"))
       << lock_status(site.host(0));
   const std::size_t before = clients.entries();
   ASSERT_TRUE(site.wait(20s, [&] { return clients.entries() > before + 20; }));
@@ -120,7 +120,7 @@ TEST_F(Netns, SilentLocksFallBackWhenDatagramsAreLostAndRecover) {
       << "lost replies are repeated";
 
   site.filter({});
-  ASSERT_TRUE(all_report(site, "silent locks take silence for consent"))
+  ASSERT_TRUE(all_report(site, "silent locks treat silence as consent"))
       << lock_status(site.host(0));
   const std::size_t after = clients.entries();
   ASSERT_TRUE(site.wait(20s, [&] { return clients.entries() > after + 20; }));

@@ -421,7 +421,7 @@ std::vector<Known> BoundedDelayLocks::known() const {
 
 std::string BoundedDelayLocks::mode() const {
   if (!member() || beat_at_ == kNever) return "";
-  if (trusts()) return "silent locks take silence for consent";
+  if (trusts()) return "silent locks treat silence as consent";
   return fmt::format("silent locks wait for explicit replies, because {}", monitor_->why());
 }
 

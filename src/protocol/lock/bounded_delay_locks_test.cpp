@@ -205,7 +205,7 @@ TEST(BoundedDelayLocks, AsksForRepliesUntilSilenceCanBeTrusted) {
             "silent locks wait for explicit replies, because no heartbeat from h1 yet");
   ASSERT_TRUE(cluster.comes(1s, [&] { return cluster.inside(0, 1); }));
   ASSERT_TRUE(cluster.all_trust());
-  EXPECT_EQ(cluster.bounded_delay(0).mode(), "silent locks take silence for consent");
+  EXPECT_EQ(cluster.bounded_delay(0).mode(), "silent locks treat silence as consent");
   cluster.release(0, 1);
   cluster.pass(100ms);
 
