@@ -16,8 +16,7 @@ std::optional<std::string> IncompatiblePeers::receive(Instant now, const std::st
   const bool first = about(now).empty();
   last_ = fmt::format(
       "tempod at {} uses protocol revision {}, this one revision {}: they are incompatible; "
-      "upgrade "
-      "the older one",
+      "upgrade the older one",
       address, revision, wire::kRevision);
   heard_ = now;
   return first ? std::optional(last_) : std::nullopt;

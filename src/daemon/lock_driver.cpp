@@ -20,8 +20,7 @@ namespace {
 
 constexpr const char* kOff =
     "no locks: set 'expect = N' under [locks] in tempo.toml on every machine, where N is the "
-    "number "
-    "of voters";
+    "number of voters";
 
 lock::lease::Rules rules_of(const config::Settings& settings) {
   return {.lease = settings.lock_lease,
@@ -217,7 +216,7 @@ void LockDriver::save() {
   const auto done =
       sys::replace_file(lock_record_path(parts_.identity->settings.state_dir), writing_->text);
   if (!done)
-    return log_error(fmt::format("cannot save the lock record, so no locks: {}", done.error()));
+    return log_error(fmt::format("no locks: cannot save the lock record: {}", done.error()));
   saved();
 }
 
@@ -288,12 +287,13 @@ Result<void> LockDriver::acquire(const locks::Service::LockRequest& request, loc
   if (!service_) return std::unexpected(status());
   if (is_witness())
     return std::unexpected(
-        "this machine is the witness: it votes but takes no locks; lock on the other two");
+        "this machine is the witness: it votes but cannot hold locks; take the lock on one of the "
+        "other two");
   const Instant now = sys::boot_clock();
   const bool lease = kind == locks::LockKind::lease;
   if (lease ? bounded_delay_->uses(now, request.name) : service_->uses(now, request.name))
     return std::unexpected(fmt::format(
-        "'{}' is in use as a {}, or was a moment ago; use the same kind or another name",
+        "lock '{}' is in use as a {}, or was until recently; use the same kind or another name",
         request.name, lease ? "silent or explicit lock" : "lease"));
   if (lease) return service_->acquire(now, request);
   if (request.lease != Nanos{0})

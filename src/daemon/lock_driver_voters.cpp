@@ -119,7 +119,7 @@ void LockDriver::advance_change() {
     service_->give_up_change(now);
     if (!change_.takes_part)
       return end_change(std::unexpected(fmt::format(
-          "{} does not answer about locks; check that tempod runs there with 'expect = {}' under "
+          "{} does not answer lock messages; check that tempod runs there with 'expect = {}' under "
           "[locks] in tempo.toml",
           name_of(change_.host), parts_.identity->settings.lock_expect)));
     return end_change(

@@ -130,7 +130,9 @@ class Parent {
     ParentLine line;
     const pid_t child = ::fork();
     if (child < 0) {
-      log_error(fmt::format("cannot start the worker: {}", std::strerror(errno)));
+      log_error(
+          fmt::format("cannot start the worker: {}; raise the limit of processes or free memory",
+                      std::strerror(errno)));
       return kFailed << 8;
     }
     if (child == 0) {
@@ -220,10 +222,10 @@ class Parent {
       log_error("reload: cannot send the settings to the worker; restart tempod");
       return;
     }
-    log_info(fmt::format("reloaded: {} key{}{}", keys->size(), keys->size() == 1 ? "" : "s",
+    log_info(fmt::format("reloaded: {} cluster key{}{}", keys->size(), keys->size() == 1 ? "" : "s",
                          found.now.empty() ? "" : "; changed: " + listed(found.now)));
     if (!found.restart.empty())
-      log_warning(fmt::format("reload: needs a restart: {}", listed(found.restart)));
+      log_warning(fmt::format("reload: restart tempod to change {}", listed(found.restart)));
   }
 
   static std::string listed(const std::vector<std::string>& keys) {
@@ -271,7 +273,7 @@ class Parent {
     const auto done =
         sys::replace_file(lock_record_path(identity_.settings.state_dir), message.substr(tab + 1));
     if (!done)
-      return log_error(fmt::format("cannot save the lock record, so no locks: {}", done.error()));
+      return log_error(fmt::format("no locks: cannot save the lock record: {}", done.error()));
     line.send(fmt::format("{}\t{}", LockDriver::kWritten, message.substr(0, tab)));
   }
 

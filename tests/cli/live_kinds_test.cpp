@@ -110,8 +110,10 @@ TEST_F(LiveKinds, CannotBeMixedUnderOneName) {
   };
   auto leased = holder("mixed", "mixed");
   for (const std::size_t host : {0UL, 1UL, 2UL}) {
-    refused(host, "--kind silent mixed", "'mixed' is in use as a lease, or was a moment ago");
-    refused(host, "--kind explicit mixed", "'mixed' is in use as a lease, or was a moment ago");
+    refused(host, "--kind silent mixed",
+            "lock 'mixed' is in use as a lease, or was until recently");
+    refused(host, "--kind explicit mixed",
+            "lock 'mixed' is in use as a lease, or was until recently");
   }
   kill(leased->id(), SIGTERM);
   leased->wait();

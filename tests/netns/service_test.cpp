@@ -107,8 +107,8 @@ TEST_F(Netns, ReloadsSettings) {
     const int master = site.master();
     return master >= 0 && master != static_cast<int>(first);
   })) << logs(site);
-  EXPECT_THAT(site.host(first).log(), HasSubstr("reloaded: 2 keys; changed: may-lead"));
-  EXPECT_THAT(site.host(first).log(), HasSubstr("reload: needs a restart: priority"));
+  EXPECT_THAT(site.host(first).log(), HasSubstr("reloaded: 2 cluster keys; changed: may-lead"));
+  EXPECT_THAT(site.host(first).log(), HasSubstr("reload: restart tempod to change priority"));
   for (std::size_t i = 0; i < 2; ++i) {
     const auto status = site.host(i).status();
     ASSERT_TRUE(status);

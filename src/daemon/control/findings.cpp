@@ -12,7 +12,7 @@ std::vector<ipc::Finding> findings_in(const obs::Snapshot& shot) {
     findings.push_back({.level = "problem", .what = warning, .cure = ""});
   if (shot.networks.empty())
     findings.push_back({.level = "problem",
-                        .what = "tempod has no network",
+                        .what = "tempod uses no network",
                         .cure = "bring an interface up, or set peers in tempo.toml"});
   if (shot.status == "unsynchronized")
     findings.push_back({.level = "note",
