@@ -9,8 +9,9 @@
 // A machine with a record has a disk (disk.h), which survives its node. The World keeps the
 // ordering rule of machine/machine.h.
 //
-// The driver applies faults between calls of `run_until`; a fault at an instant precedes every
-// event of that instant. The watch observes everything and changes nothing.
+// The driver applies faults between calls of `run_until`, or plans events whose type is
+// Watch::Event; then the World calls `watch.happen(event)`. Both precede every other event of that
+// instant. Apart from that the watch observes everything and changes nothing.
 #pragma once
 
 #include <concepts>
@@ -24,6 +25,7 @@
 #include <vector>
 
 #include "base/huge_page_vector.h"
+#include "lab/sim/agenda.h"
 #include "lab/sim/delay.h"
 #include "lab/sim/disk.h"
 #include "lab/sim/flights.h"
@@ -41,6 +43,9 @@ class World {
   using Message = typename M::Message;
   using Command = typename M::Command;
   using Make = std::function<M(NodeId, Incarnation)>;
+  using Planned = typename PlannedEvent<Watch>::type;
+  static constexpr bool kPlans = !std::same_as<Planned, Nothing>;
+  static constexpr bool kHasDisk = !std::same_as<RecordOf<M>, Nothing>;
 
   struct Options {
     std::uint32_t nodes = 1;
@@ -126,9 +131,19 @@ class World {
   }
 
   // The disk of a node. A disk that works again completes its writes.
-  const Disk<M>& disk(NodeId id) const { return nodes_[index(id)].disk; }
-  Disk<M>& disk(NodeId id) { return at(id).disk; }
-  void set_disk_works(NodeId id, bool works) {
+  const Disk<M>& disk(NodeId id) const
+    requires kHasDisk
+  {
+    return nodes_[index(id)].disk;
+  }
+  Disk<M>& disk(NodeId id)
+    requires kHasDisk
+  {
+    return at(id).disk;
+  }
+  void set_disk_works(NodeId id, bool works)
+    requires kHasDisk
+  {
     Node& node = at(id);
     node.disk.set_works(works);
     if (works && node.up && !node.paused) finish_late_writes(node, id);
@@ -187,10 +202,21 @@ class World {
     look_for_disturbances();
   }
 
+  // Plans an event of the driver: clients, faults.
+  void plan(Instant at, const Planned& event) { agenda_.add(std::max(at, now_), event); }
+
   // Handles all events before `limit` and advances the time to `limit`.
   void run_until(Instant limit) {
     CHECK(limit >= now_);
     Event event;
+    if constexpr (kPlans) {
+      while (agenda_.first() < limit && !exhausted_) {
+        const Instant next = agenda_.first();
+        while (next_before(next, event)) handle(event);
+        now_ = next;
+        watch_->happen(agenda_.take());
+      }
+    }
     while (next_before(limit, event)) handle(event);
     now_ = limit;
   }
@@ -284,8 +310,7 @@ class World {
 
  private:
   static constexpr std::size_t kMaxWaiting = 1 << 16;  // datagrams for all paused nodes together
-  static constexpr bool kHasDisk = !std::same_as<RecordOf<M>, Nothing>;
-  static constexpr int kMaxWakesAtOnce = 10'000;  // timers of one node at one instant
+  static constexpr int kMaxWakesAtOnce = 10'000;       // timers of one node at one instant
   static constexpr std::int64_t kBillion = 1'000'000'000;
   __extension__ using Wide = __int128;
 
@@ -514,19 +539,25 @@ class World {
 
   // --- disk ---
 
-  void write(Node& node, NodeId id, const RecordOf<M>& record) {
+  void write(Node& node, NodeId id, const RecordOf<M>& record)
+    requires kHasDisk
+  {
     node.disk.begin(record);
     Instant when = now_ + std::max(options_.write.sample(node.delays), Nanos{1});
     Instant& last = last_writes_[index(id)];
     when = last = std::max(last, when);
     queue_.push({key_of(when, false), kDisk, id, node.disk_number});
   }
-  void finish_write(Node& node, NodeId id, std::uint32_t number) {
+  void finish_write(Node& node, NodeId id, std::uint32_t number)
+    requires kHasDisk
+  {
     if (number != node.disk_number) return;
     ++node.late_writes;
     if (node.up && !node.paused) finish_late_writes(node, id);
   }
-  void finish_late_writes(Node& node, NodeId id) {
+  void finish_late_writes(Node& node, NodeId id)
+    requires kHasDisk
+  {
     while (node.late_writes > 0 && node.disk.works() && node.up) {
       --node.late_writes;
       const typename Disk<M>::Write done = node.disk.finish();
@@ -658,6 +689,7 @@ class World {
   std::vector<bool> partition_;              // [from * nodes + to]; empty: no partition
   std::unordered_map<std::uint64_t, Instant> last_arrivals_;  // by from and to; for in_order
   RadixHeap<Event> queue_;
+  Agenda<Planned> agenda_;
   Flights<Message> flights_;
   std::unordered_map<std::uint32_t, Instant> last_writes_;  // end of the last write, by node
   std::vector<std::pair<NodeId, std::uint32_t>> waiting_;   // for paused nodes, as they arrived
