@@ -7,7 +7,7 @@ help:      ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
 
 deps:      ## install the Debian packages for building and testing; asks first on a terminal
-	@tools/deps build peers
+	@tools/deps build peers shells
 
 deps-all:  ## install also the packages for bench, soak and lint: clang 19, programs to compare with, a browser
 	@tools/deps all

@@ -109,6 +109,7 @@ void describe_completion(CLI::App& app, std::function<int()>& run) {
   command->footer(
       fmt::format("Examples:\n"
                   "  {0} completion bash > /etc/bash_completion.d/{0}\n"
+                  "  {0} completion zsh > /usr/local/share/zsh/site-functions/_{0}\n"
                   "  {0} completion fish > ~/.config/fish/completions/{0}.fish",
                   app.get_name()));
   command->callback([&app, &run, shell] {
