@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
 
 #include <fmt/core.h>
 
 #include "api/config_errors.h"
+#include "base/closest.h"
 
 namespace tempo::config {
 namespace {
@@ -363,24 +363,6 @@ std::string shown(const Value& value) {
   return std::visit(Show{}, value);
 }
 
-// Edit distance: characters to insert, remove or replace; '_' counts as '-'.
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  // NOLINTNEXTLINE(modernize-use-ranges): the standard library of gcc 12 has none
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const bool same = a[i] == b[j] || (a[i] == '_' && b[j] == '-');
-      const std::size_t replaced = diagonal + (same ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
-    }
-  }
-  return row.back();
-}
-
 std::string_view last_part(std::string_view key) { return key.substr(key.rfind('.') + 1); }
 
 }  // namespace
@@ -407,19 +389,13 @@ std::string closest_key(std::string_view name) {
   // A key of the same name in another table comes first.
   for (const Key& key : keys())
     if (last_part(key.help.key) == last_part(name)) return std::string(key.help.key);
+  // Other names are compared with and without their table.
   std::vector<std::string_view> known = table_names();
   for (const Key& key : keys()) known.push_back(key.help.key);
-  std::string_view closest;
-  std::size_t best = std::max<std::size_t>(2, name.size() / 3) + 1;
-  for (const std::string_view candidate : known) {
-    const std::size_t edits =
-        std::min(distance(name, candidate), distance(name, last_part(candidate)));
-    if (edits < best) {
-      best = edits;
-      closest = candidate;
-    }
-  }
-  return std::string(closest);
+  std::vector<std::string_view> candidates = known;
+  for (const std::string_view one : known) candidates.push_back(last_part(one));
+  const std::size_t index = closest(name, candidates);
+  return index == candidates.size() ? "" : std::string(known[index % known.size()]);
 }
 
 std::vector<KeyHelp> all_keys() {

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/closest.h"
 #include "cli/common/arguments_completion.h"
 #include "cli/common/command_line.h"
 #include "cli/common/exit_codes.h"
@@ -68,8 +69,9 @@ std::string suggestion(CLI::App& command, const std::vector<std::string>& words)
     const std::vector<std::string>& known = word.starts_with("--") ? options : names;
     if (std::ranges::find(known, head) != known.end()) continue;
     if (word.starts_with('-') != word.starts_with("--")) continue;
-    if (const std::string_view meant = closest(head, {known.begin(), known.end()}); !meant.empty())
-      return fmt::format(" (did you mean '{}'?)", meant);
+    const std::vector<std::string_view> candidates(known.begin(), known.end());
+    if (const std::size_t meant = closest(head, candidates); meant != candidates.size())
+      return fmt::format(" (did you mean '{}'?)", candidates[meant]);
   }
   return "";
 }

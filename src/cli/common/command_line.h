@@ -43,7 +43,4 @@ struct ProgramDescription {
 // Runs the command that `argv` names; the result is the exit status (exit_codes.h).
 int run_program(const ProgramDescription& program, int argc, char** argv);
 
-// The candidate that `word` most likely stands for; empty: none is close.
-std::string_view closest(std::string_view word, const std::vector<std::string_view>& candidates);
-
 }  // namespace tempo::cli
