@@ -44,6 +44,13 @@ std::expected<ipc::Reply, int> ask(const DaemonArguments& arguments, const ipc::
   return *std::move(reply);
 }
 
+Json data_of(const ipc::Reply& reply) {
+  Json data = Json::object();
+  for (const std::string& key : reply.body.keys())
+    if (key != "v" && key != "ok") data.add(key, *reply.body.at(key));
+  return data;
+}
+
 std::expected<obs::Snapshot, int> snapshot_in(const ipc::Reply& reply) {
   const auto status = reply.body.at("status");
   if (!status)

@@ -6,6 +6,7 @@
 
 #include "api/control_protocol.h"
 #include "api/snapshot.h"
+#include "base/json.h"
 #include "base/result.h"
 #include "base/units.h"
 #include "client/client.h"
@@ -23,6 +24,8 @@ std::expected<client::Client, int> connect(const DaemonArguments& arguments);
 std::expected<ipc::Reply, int> ask(const DaemonArguments& arguments, const ipc::Request& request);
 std::expected<obs::Snapshot, int> snapshot_in(const ipc::Reply& reply);
 std::expected<obs::Snapshot, int> ask_status(const DaemonArguments& arguments);
+// The answer in a reply, for --json: its members without those of the control protocol.
+Json data_of(const ipc::Reply& reply);
 std::expected<Nanos, int> span_of(const std::string& text, const char* option);
 
 // Prints the error; returns its exit status.

@@ -40,7 +40,7 @@ std::string algorithm_of(const ipc::GroupView& group) {
 }
 
 Json json_of(const ipc::GroupView& group) {
-  return Json::parse(ipc::group_line(group)).value_or(Json::object());
+  return data_of(ipc::parse_reply(ipc::group_line(group)).value_or(ipc::Reply{}));
 }
 
 std::string leader_text(const ipc::GroupView& group) {
@@ -55,7 +55,7 @@ int groups(const DaemonArguments& arguments) {
   const auto answer = ask_groups(arguments);
   if (!answer) return answer.error();
   if (arguments.json) {
-    print_json(answer->first.body);
+    print_json(data_of(answer->first));
     return kDone;
   }
   report::Table table(
@@ -97,7 +97,7 @@ int watch_group(const GroupArguments& arguments) {
     const auto group = ipc::group_of(**reply);
     if (!group) continue;
     if (arguments.daemon.json) {
-      print_json_line(json_of(*group));
+      print_json_line(data_of(**reply));
     } else {
       print("{}\n", leader_text(*group));
       std::fflush(stdout);
@@ -110,7 +110,7 @@ int resign_group(const GroupArguments& arguments) {
   request.name = arguments.group;
   const auto reply = ask(arguments.daemon, request);
   if (!reply) return reply.error();
-  if (arguments.daemon.json) print_json(reply->body);
+  if (arguments.daemon.json) print_json(data_of(*reply));
   return kDone;
 }
 

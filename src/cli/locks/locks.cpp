@@ -54,7 +54,7 @@ int locks(const DaemonArguments& arguments) {
   const auto list = ipc::locks_of(*reply);
   if (!list) return print_error(kNoDaemon, list.error());
   if (arguments.json) {
-    print_json(reply->body);
+    print_json(data_of(*reply));
     return kDone;
   }
   print("{}\n", reply->body.text_at("promise").value_or(""));

@@ -10,7 +10,7 @@ int send_request(const DaemonArguments& arguments, const ipc::Request& request,
   const auto reply = ask(arguments, request);
   if (!reply) return reply.error();
   if (arguments.json)
-    print_json(reply->body);
+    print_json(data_of(*reply));
   else
     print("{}\n", done);
   return kDone;
