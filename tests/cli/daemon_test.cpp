@@ -213,7 +213,8 @@ TEST(ClockdiffCommand, ShowsTheGivenMembers) {
 // --- requests ---
 
 TEST(Requests, AreSent) {
-  const FakeDaemon daemon({{"v", {ipc::done_line()}}});
+  const FakeDaemon daemon(
+      {{"reelect", {ipc::reelected_line({"stern", "eth0"})}}, {"v", {ipc::done_line()}}});
   for (const char* line :
        {"reelect", "set-time --by -250ms", "set-time --by +1.5s", "trace on", "trace off"}) {
     const Ended ended = run(daemon, line);
@@ -231,6 +232,17 @@ TEST(Requests, AreSent) {
                   R"({"v":1,"do":"set-time","by_ns":1500000000})",
                   R"({"v":1,"do":"trace","on":true})", R"({"v":1,"do":"trace","on":false})",
                   R"({"v":1,"do":"set-time","to_ns":1700000000500000000})"));
+}
+
+TEST(Requests, ReelectNamesTheMasterAndItsNetworks) {
+  const FakeDaemon one({{"reelect", {ipc::reelected_line({"stern", "eth0"})}}});
+  EXPECT_EQ(run(one, "reelect").out,
+            "Master stern of network eth0 has resigned. The members elect a new master; 'tempo "
+            "watch' shows the election.\n");
+  EXPECT_EQ(parsed(run(one, "reelect --json")),
+            json::parse(R"({"reelect": {"master": "stern", "network": "eth0"}})"));
+  const FakeDaemon two({{"reelect", {ipc::reelected_line({"stern", "eth0, eth1"})}}});
+  EXPECT_THAT(run(two, "reelect").out, StartsWith("Master stern of networks eth0, eth1 has"));
 }
 
 TEST(Requests, PrintTheRefusalOfTempod) {
@@ -437,7 +449,7 @@ TEST(EveryCommand, TimesOut) {
 
 TEST(EveryCommand, RefusesInvalidReplies) {
   const FakeDaemon daemon({{"v", {ipc::done_line()}}});
-  for (const char* line : {"status", "members", "master", "now", "clockdiff a"}) {
+  for (const char* line : {"status", "members", "master", "now", "clockdiff a", "reelect"}) {
     const Ended ended = run(daemon, line);
     EXPECT_EQ(ended.status, 3) << line;
     EXPECT_THAT(ended.err, HasSubstr("use the tempo that came with it")) << line;

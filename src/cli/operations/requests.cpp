@@ -1,5 +1,7 @@
 #include "cli/operations/requests.h"
 
+#include <fmt/core.h>
+
 #include "cli/common/exit_codes.h"
 #include "cli/common/output.h"
 
@@ -17,8 +19,21 @@ int send_request(const DaemonArguments& arguments, const ipc::Request& request,
 }
 
 int reelect(const DaemonArguments& arguments) {
-  return send_request(arguments, request_of(ipc::Verb::reelect),
-                      "The master steps down; 'tempo watch' shows the election.");
+  const auto reply = ask(arguments, request_of(ipc::Verb::reelect));
+  if (!reply) return reply.error();
+  const auto reelected = ipc::reelected_of(*reply);
+  if (!reelected)
+    return print_error(kNoDaemon,
+                       fmt::format("invalid reply from tempod: {}; use the tempo that came with it",
+                                   reelected.error()));
+  if (arguments.json)
+    print_json(data_of(*reply));
+  else
+    print(
+        "Master {} of network{} {} has resigned. The members elect a new master; 'tempo watch' "
+        "shows the election.\n",
+        reelected->master, reelected->network.contains(", ") ? "s" : "", reelected->network);
+  return kDone;
 }
 
 }  // namespace tempo::cli
