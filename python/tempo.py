@@ -104,9 +104,9 @@ class Daemon:
         return self._ask({"do": "members"})["members"]
 
     def locks(self):
-        """The locks known on this host, as a dictionary with `promise` and `locks`."""
+        """The locks known on this host, as a dictionary with `guarantee` and `locks`."""
         reply = self._ask({"do": "locks"})
-        return {"promise": reply["promise"], "locks": reply["locks"]}
+        return {"guarantee": reply["guarantee"], "locks": reply["locks"]}
 
     def watch(self):
         """Yields snapshots without end: at every change, and at least one per second. The connection

@@ -326,7 +326,7 @@ std::string lock_line(const LockUpdate& update) {
   return line + "}}";
 }
 
-std::string locks_line(const std::string& promise, const std::vector<LockView>& locks) {
+std::string locks_line(const std::string& guarantee, const std::vector<LockView>& locks) {
   Json list = Json::array();
   for (const LockView& lock : locks) {
     Json clients = Json::array();
@@ -356,7 +356,7 @@ std::string locks_line(const std::string& promise, const std::vector<LockView>& 
   return Json::object()
       .add("v", kVersion)
       .add("ok", true)
-      .add("promise", promise)
+      .add("guarantee", guarantee)
       .add("locks", list)
       .line();
 }

@@ -204,7 +204,7 @@ struct LockView {
 
   bool operator==(const LockView&) const = default;
 };
-std::string locks_line(const std::string& promise, const std::vector<LockView>& locks);
+std::string locks_line(const std::string& guarantee, const std::vector<LockView>& locks);
 
 // --- client side ---
 

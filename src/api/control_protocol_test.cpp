@@ -118,7 +118,7 @@ TEST(Replies, ForLocksRoundTrip) {
        .elsewhere = {{.host = "stern", .shared = true, .since_s = 2.5}}}};
   const auto reply = parse_reply(locks_line("locks work", locks)).value();
   EXPECT_EQ(locks_of(reply).value(), locks);
-  EXPECT_EQ(reply.body.text_at("promise"), "locks work");
+  EXPECT_EQ(reply.body.text_at("guarantee"), "locks work");
   EXPECT_EQ(
       parse_reply(refusal_line({.code = Code::unavailable, .message = "no", .id = 7}))->refusal->id,
       7);

@@ -137,7 +137,7 @@ void EtcdLine::receive_line(const std::string& line) {
     forget(client, {.kind = LockUpdate::Kind::refused, .sentence = reply->refusal->message});
   } else if (const auto update = ipc::lock_of(*reply)) {
     receive_update(*update);
-  } else if (const auto status = reply->body.text_at("promise")) {
+  } else if (const auto status = reply->body.text_at("guarantee")) {
     status_ = *status;
   }
 }

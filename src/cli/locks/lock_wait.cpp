@@ -69,8 +69,8 @@ void LockWaitLine::update() {
   const auto reply = request_.update();
   if (!reply) return;
   if (const auto locks = ipc::locks_of(*reply))
-    line_.show(
-        waiting_text(name_, holder_of(*locks, name_), reply->body.text_at("promise").value_or("")));
+    line_.show(waiting_text(name_, holder_of(*locks, name_),
+                            reply->body.text_at("guarantee").value_or("")));
 }
 
 }  // namespace tempo::cli

@@ -57,7 +57,7 @@ int locks(const DaemonArguments& arguments) {
     print_json(data_of(*reply));
     return kDone;
   }
-  print("{}\n", reply->body.text_at("promise").value_or(""));
+  print("{}\n", reply->body.text_at("guarantee").value_or(""));
   if (!list->empty()) print("\n{}", table_of(*list));
   return kDone;
 }
