@@ -123,6 +123,11 @@ void LeaseSite::finish_write(Turn<LeaseSite>& turn) {
   const lock::lease::Record record = writes_.front();
   writes_.erase(writes_.begin());
   written_at_ = writes_.empty() ? kNever : turn.now + rules_.write;
+  save(turn, record);
+}
+
+// Not a template, so that `act` does not instantiate itself without end.
+void LeaseSite::save(Turn<LeaseSite>& turn, const lock::lease::Record& record) {
   disk_ = record;
   act(turn, [&](Member& member, Turn<Member>& inner) {
     member.command(inner, lock::lease::Command::written(record));
@@ -152,12 +157,7 @@ void LeaseSite::act(Turn<LeaseSite>& turn, Do todo) {
       written.push_back(output.notice.record);
     }
   });
-  for (const lock::lease::Record& record : written) {
-    disk_ = record;
-    act(turn, [&](Member& member, Turn<Member>& inner) {
-      member.command(inner, lock::lease::Command::written(record));
-    });
-  }
+  for (const lock::lease::Record& record : written) save(turn, record);
 }
 
 void LeaseSite::on_notice(Turn<LeaseSite>& turn, const lock::lease::Notice& notice) {

@@ -101,6 +101,7 @@ class LeaseSite {
   void leave(Turn<LeaseSite>& turn);
   void crash(Turn<LeaseSite>& turn, bool loses_disk);
   void finish_write(Turn<LeaseSite>& turn);
+  void save(Turn<LeaseSite>& turn, const lock::lease::Record& record);
   void restart(Turn<LeaseSite>& turn);
   Nanos drawn_stay(Turn<LeaseSite>& turn) const;
 
