@@ -1,5 +1,7 @@
 // Fuzzes the bootstrap of the voter set: messages of other hosts, timers and completed writes in
 // any order keep the invariants of the machine.
+#include "protocol/lock/bootstrap.h"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -8,7 +10,7 @@
 
 #include "base/check.h"
 #include "base/random.h"
-#include "protocol/lock/bootstrap.h"
+#include "protocol/wire/layout.h"
 #include "protocol/wire/lock_body.h"
 
 namespace tempo {
@@ -66,7 +68,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     switch (byte() % 3) {
       case 0: {
         const NodeId from{byte() % kHosts};
-        const auto body = wire::take_voter_set(wire::Reader(std::as_bytes(take(byte()))));
+        const auto body =
+            wire::read_body<wire::VoterSetBody>(wire::Reader(std::as_bytes(take(byte()))));
         const auto proposal = body ? proposal_of(*body) : std::nullopt;
         if (proposal) step([&](auto& turn) { bootstrap.receive(turn, from, *proposal); });
         break;

@@ -18,6 +18,7 @@
 #include "base/random.h"
 #include "protocol/lock/lock_service.h"
 #include "protocol/wire/datagram.h"
+#include "protocol/wire/layout.h"
 
 namespace tempo {
 namespace {
@@ -76,13 +77,13 @@ struct Harness final : locks::Driver {
 };
 
 std::optional<wire::LockBody> body_in(Input& in) {
-  auto body = wire::take_lock(wire::Reader(in.take(in.byte())));
+  auto body = wire::read_body<wire::LockBody>(wire::Reader(in.take(in.byte())));
   if (!body) return std::nullopt;
   if (const std::uint8_t size = in.byte(); size > 0) {
-    const auto pass = wire::take_pass(wire::Reader(in.take(size)));
+    const auto pass = wire::read_body<wire::LockPass>(wire::Reader(in.take(size)));
     if (!pass) return std::nullopt;
     body->pass = *pass;
-    if (const auto standing = wire::take_standing(wire::Reader(in.take(in.byte()))))
+    if (const auto standing = wire::read_body<wire::LockStanding>(wire::Reader(in.take(in.byte()))))
       body->pass.standings.push_back(*standing);
   }
   return *body;

@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "protocol/wire/layout.h"
+
 namespace tempo::locks {
 namespace {
 
@@ -90,9 +92,9 @@ Message pass() {
 std::string encoded(const wire::LockBody& body) {
   std::array<std::byte, 1024> bytes{};
   wire::Writer out(bytes);
-  wire::put_lock(out, body);
-  wire::put_pass(out, body.pass);
-  for (const auto& standing : body.pass.standings) wire::put_standing(out, standing);
+  wire::write_body(out, body);
+  wire::write_body(out, body.pass);
+  for (const auto& standing : body.pass.standings) wire::write_body(out, standing);
   std::string text;
   for (std::size_t i = 0; i < out.written(); ++i) text += static_cast<char>(bytes[i]);
   return text;

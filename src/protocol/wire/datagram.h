@@ -36,6 +36,11 @@ inline constexpr std::size_t kMaxBytes = 1024;  // of a whole datagram
 
 inline constexpr std::int64_t kMaxRate = 1'000'000'000'000;  // of SyncBody::rate_ppt
 
+// A bound in two bytes, so that a probe has the length of its echo: 1 + 1024 log2 of nanoseconds,
+// rounded up; 0: none. Decoding and encoding again changes nothing.
+std::uint16_t short_bound(std::uint64_t bound_ns);
+std::uint64_t bound_of(std::uint16_t written);
+
 enum class ClusterId : std::uint64_t {};
 enum class KeyId : std::uint32_t {};
 inline constexpr KeyId kNoKey{0};
@@ -56,6 +61,7 @@ struct Header {
 // election::Message.
 struct ElectionBody {
   static constexpr std::uint8_t kKinds = 16;
+  static constexpr std::size_t kBytes = 60;
 
   std::uint8_t kind = 0;
   bool not_set = false;
@@ -71,10 +77,24 @@ struct ElectionBody {
   Nanos age{0};  // not negative
 
   bool operator==(const ElectionBody&) const = default;
+
+  template <class Self, class Io>
+  static void layout(Self& self, Io& io) {
+    io.fixed(kBytes);
+    io.kind(self.kind, kKinds);
+    io.flags(self.not_set, self.was_master);
+    io(self.reluctance);
+    io.constant(std::uint8_t{0});
+    io(self.sequence, self.answers, self.round, self.epoch_host, self.epoch_incarnation);
+    io(self.subject, self.subject_incarnation);
+    io.not_negative(self.age);
+  }
 };
 
 // A master's information about network time, sent with its election messages.
 struct TimeBody {
+  static constexpr std::size_t kBytes = 24;
+
   Nanos bound{0};                          // error bound of the master's reading; not negative
   std::uint32_t timescale_generation = 0;  // times that network time was set by hand
   HostId root = kNoHost;  // source of the time: the master itself, or a master in another network
@@ -82,12 +102,23 @@ struct TimeBody {
   bool synchronized = false;
 
   bool operator==(const TimeBody&) const = default;
+
+  template <class Self, class Io>
+  static void layout(Self& self, Io& io) {
+    io.fixed(kBytes);
+    io.flags(self.synchronized);
+    io(self.hops);
+    io.constant(std::uint16_t{0});
+    io(self.timescale_generation, self.root);
+    io.not_negative(self.bound);
+  }
 };
 
 // A synchronization message: the timestamps of an exchange, and the report of a member.
 struct SyncBody {
   enum class Kind : std::uint8_t { probe, echo, follow_up, set_offset };
   static constexpr std::uint8_t kKinds = 4;
+  static constexpr std::size_t kBytes = 60;
 
   Kind kind = Kind::probe;
   bool kernel_stamp = false;   // echo, follow_up: the kernel took t2, or t3
@@ -110,6 +141,24 @@ struct SyncBody {
   std::uint64_t utc_bound_ns = 0;
 
   bool operator==(const SyncBody&) const = default;
+
+  template <class Self, class Io>
+  static void layout(Self& self, Io& io) {
+    io.fixed(kBytes);
+    io.kind(self.kind, kKinds);
+    io.flags(self.kernel_stamp, self.will_follow, self.objects);
+    if (self.kind == Kind::probe)
+      io.coded(self.utc_bound_ns, short_bound, bound_of);
+    else
+      io.constant(std::uint16_t{0});
+    io(self.exchange, self.timescale_generation);
+    io.range(self.received_ns, -kMaxNanos, kMaxNanos);
+    io.range(self.sent_ns, -kMaxNanos, kMaxNanos);
+    io.range(self.offset_ns, -kMaxNanos, kMaxNanos);
+    io.range(self.rate_ppt, -kMaxRate, kMaxRate);
+    io.range(self.sigma_ns, 0, kMaxNanos);
+    io.range(self.bound_ns, 0, kMaxNanos);
+  }
 };
 
 // Requests between daemons for their operators. `tempo doctor --all`: one daemon asks all others,
@@ -118,7 +167,10 @@ struct SyncBody {
 struct DiagnosticBody {
   enum class Kind : std::uint8_t { ask, answer, reelect, reelect_answer };
   static constexpr std::uint8_t kKinds = 4;
+  static constexpr std::uint8_t kLevels = 3;
+  static constexpr std::size_t kFixedBytes = 8;
   static constexpr std::size_t kMaxText = 240;
+  static constexpr std::size_t kMaxBytes = kFixedBytes + kMaxText;
   static constexpr std::uint8_t kHonoured = 0;  // level of a reelect_answer: the sender resigns
   static constexpr std::uint8_t kRefused = 2;   // it does not; `text` says why
 
@@ -132,6 +184,18 @@ struct DiagnosticBody {
   Text<kMaxText> text{};       // all kinds but reelect
 
   bool operator==(const DiagnosticBody&) const = default;
+
+  template <class Self, class Io>
+  static void layout(Self& self, Io& io) {
+    io.fixed(kFixedBytes);
+    io.kind(self.kind, kKinds);
+    io.below(self.level, kLevels);
+    io(self.part, self.parts, self.question);
+    if (self.kind == Kind::reelect)
+      io(self.target, self.round);
+    else
+      io.rest(self.text, Error::bad_value);
+  }
 };
 
 struct Datagram {

@@ -1,7 +1,7 @@
 // Messages about groups (doc/internals/groups.md) in datagrams: hosts by id, groups by name.
 //
-// A heartbeat announces candidates and leaders. All other kinds belong to an election. A field that a
-// kind does not use is 0.
+// A heartbeat announces candidates and leaders. All other kinds belong to an election. A field that
+// a kind does not use is 0.
 #pragma once
 
 #include <array>
@@ -10,9 +10,7 @@
 
 #include "base/ids.h"
 #include "base/inline_vector.h"
-#include "base/result.h"
 #include "base/units.h"
-#include "protocol/wire/bytes.h"
 #include "protocol/wire/error.h"
 #include "protocol/wire/name.h"
 
@@ -27,6 +25,11 @@ struct GroupBid {
   HostId host = kNoHost;
 
   bool operator==(const GroupBid&) const = default;
+
+  template <class Self, class Io>
+  static void layout(Self& self, Io& io) {
+    io(self.capacity, self.host);
+  }
 };
 
 // Message from one station of a ring to another.
@@ -39,6 +42,12 @@ struct GroupRing {
   std::uint32_t priority = 0;
 
   bool operator==(const GroupRing&) const = default;
+
+  template <class Self, class Io>
+  static void layout(Self& self, Io& io) {
+    io(self.ring, self.election, self.sequence, self.after, self.answers, self.priority);
+    io.constant(std::uint32_t{0});
+  }
 };
 
 // Signature of a member of the list of signing machines.
@@ -49,9 +58,29 @@ struct GroupSignature {
   std::array<std::byte, kBytes> bytes{};
 
   bool operator==(const GroupSignature&) const = default;
+
+  template <class Self, class Io>
+  static void layout(Self& self, Io& io) {
+    io(self.member);
+    io.bytes(self.bytes);
+  }
 };
 inline constexpr std::size_t kMaxGroupSignatures = 3;
 using GroupSignatures = InlineVector<GroupSignature, kMaxGroupSignatures>;
+
+// The signatures of a GroupBody, a section of its own.
+struct GroupSignaturesBody {
+  static constexpr std::size_t kMaxBytes = 1 + kMaxGroupSignatures * (1 + GroupSignature::kBytes);
+
+  GroupSignatures signatures{};
+
+  template <class Self, class Io>
+  static void layout(Self& self, Io& io) {
+    const std::uint8_t count = io.length(self.signatures);
+    io.expect(count > 0 && count <= kMaxGroupSignatures, Error::bad_value);
+    io.list(self.signatures, count);
+  }
+};
 
 // Fields of algorithm B.2.
 struct GroupSigned {
@@ -61,13 +90,21 @@ struct GroupSigned {
   std::uint32_t size = 0;    // of a report
 
   bool operator==(const GroupSigned&) const = default;
+
+  template <class Self, class Io>
+  static void layout(Self& self, Io& io) {
+    io(self.list, self.election, self.sender, self.size);
+    io.constant(std::uint64_t{0});
+  }
 };
 
 struct GroupBody {
   enum class Kind : std::uint8_t { heartbeat, begin, a, b1, c, ring, anonymous, b2 };
   static constexpr std::uint8_t kKinds = 8;
-  static constexpr std::uint8_t kSteps = 3;   // number of values of `step`
-  static constexpr std::uint8_t kPhases = 8;  // number of values of `phase`
+  static constexpr std::uint8_t kSteps = 3;        // number of values of `step`
+  static constexpr std::uint8_t kPhases = 8;       // number of values of `phase`
+  static constexpr std::size_t kFixedBytes = 108;  // before the name
+  static constexpr std::size_t kMaxBytes = kFixedBytes + kMaxGroupName;
 
   Kind kind = Kind::heartbeat;
   GroupName name{};
@@ -104,16 +141,29 @@ struct GroupBody {
   GroupSignatures signatures{};
 
   bool operator==(const GroupBody&) const = default;
+
+  template <class Self, class Io>
+  static void layout(Self& self, Io& io) {
+    io.fixed(kFixedBytes);
+    io.kind(self.kind, kKinds);
+    const auto name = io.length(self.name);
+    io.flags(self.leads, self.asks, self.over);
+    io(self.criterion, self.algorithm);
+    io.below(self.step, kSteps);
+    io.below(self.phase, kPhases);
+    io(self.hops, self.serial, self.incarnation, self.number, self.term, self.heir);
+    io.not_negative(self.ago);
+    io(self.capacity, self.sender);
+    io.range(self.stamp_ns, 0, kMaxNanos);
+    io.not_negative(self.delay);
+    if (self.kind == Kind::ring || self.kind == Kind::anonymous)
+      io(self.ring);
+    else if (self.kind == Kind::b2)
+      io(self.proof);
+    else
+      io(self.first, self.second);
+    io.name(self.name, name);
+  }
 };
-
-inline constexpr std::size_t kGroupFixedBytes = 108;  // of a group section before the name
-
-inline constexpr std::size_t kMaxGroupSignatureBytes =
-    1 + kMaxGroupSignatures * (1 + GroupSignature::kBytes);
-
-Result<GroupBody, Error> take_group(Reader in);
-Result<GroupSignatures, Error> take_signatures(Reader in);
-void put_signatures(Writer& out, const GroupSignatures& signatures);
-void put_group(Writer& out, const GroupBody& body);
 
 }  // namespace tempo::wire

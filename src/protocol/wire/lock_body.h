@@ -4,14 +4,14 @@
 // of its messages. A field that a kind does not use is 0.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 
 #include "base/ids.h"
 #include "base/inline_vector.h"
-#include "base/result.h"
 #include "base/units.h"
-#include "protocol/wire/bytes.h"
 #include "protocol/wire/error.h"
 #include "protocol/wire/name.h"
 
@@ -21,17 +21,32 @@ inline constexpr std::size_t kMaxLockName = 64;
 using LockName = Text<kMaxLockName>;
 
 struct LockBallot {
+  static constexpr std::size_t kBytes = 16;
+
   std::uint64_t count = 0;
   HostId origin = kNoHost;
 
   bool operator==(const LockBallot&) const = default;
+
+  template <class Self, class Io>
+  static void layout(Self& self, Io& io) {
+    io(self.count, self.origin);
+  }
 };
 
 struct LockWaiter {
+  static constexpr std::size_t kBytes = 9;
+
   std::uint64_t ticket = 0;
   bool shared = false;
 
   bool operator==(const LockWaiter&) const = default;
+
+  template <class Self, class Io>
+  static void layout(Self& self, Io& io) {
+    io(self.ticket);
+    io.flags(self.shared);
+  }
 };
 
 inline constexpr std::size_t kMaxLockWaiters = 4;
@@ -41,16 +56,29 @@ using LockWaiters = InlineVector<LockWaiter, kMaxLockWaiters>;
 
 // Waiters of another member, as the sender of a PASS knows them.
 struct LockStanding {
+  static constexpr std::size_t kFixedBytes = 17;
+  static constexpr std::size_t kMaxBytes = kFixedBytes + kMaxLockWaiters * LockWaiter::kBytes;
+
   HostId member = kNoHost;
   std::uint32_t boot = 0;
   std::uint32_t k = 0;
   LockWaiters waiting{};
 
   bool operator==(const LockStanding&) const = default;
+
+  template <class Self, class Io>
+  static void layout(Self& self, Io& io) {
+    io.fixed(kFixedBytes);
+    io(self.member, self.boot, self.k);
+    io.expect(self.member != kNoHost, Error::bad_value);
+    io.list(self.waiting, io.length(self.waiting));
+  }
 };
 
 // Fields of a PASS only.
 struct LockPass {
+  static constexpr std::size_t kBytes = 28;
+
   HostId target = kNoHost;
   std::uint32_t sub = 0;
   Nanos left{0};  // not negative
@@ -58,29 +86,69 @@ struct LockPass {
   InlineVector<LockStanding, kMaxLockStandings> standings{};  // one section each
 
   bool operator==(const LockPass&) const = default;
+
+  template <class Self, class Io>
+  static void layout(Self& self, Io& io) {
+    io.fixed(kBytes);
+    io(self.target, self.sub);
+    io.expect(self.target != kNoHost, Error::bad_value);
+    io.not_negative(self.left);
+    io(self.ticket);
+  }
 };
 
 struct LockVoter {
+  static constexpr std::size_t kBytes = 9;
+
   HostId host = kNoHost;  // kNoHost: the slot is free
   std::uint8_t votes = 0;
 
   bool operator==(const LockVoter&) const = default;
+
+  template <class Self, class Io>
+  static void layout(Self& self, Io& io) {
+    io(self.host, self.votes);
+  }
 };
 
 // The voters by slot, up to the last slot in use.
 struct LockVoters {
   static constexpr std::size_t kMax = 8;
+  static constexpr std::size_t kFixedBytes = 13;
+  static constexpr std::size_t kMaxBytes = kFixedBytes + kMax * LockVoter::kBytes;
 
   std::uint64_t count = 0;   // of the ballot that proposed this view; 0: the view is in force
   std::uint32_t number = 0;  // of the view; 0: no view in this message
   InlineVector<LockVoter, kMax> slots{};
 
   bool operator==(const LockVoters&) const = default;
+
+  // There is at least one voter, no host occurs twice, and exactly the slots in use have votes.
+  bool valid() const {
+    const auto valid_slot = [&](const LockVoter& slot) {
+      return slot.host == kNoHost
+                 ? slot.votes == 0
+                 : slot.votes != 0 && std::ranges::count(slots, slot.host, &LockVoter::host) == 1;
+    };
+    return number != 0 && !slots.empty() && slots[slots.size() - 1].votes != 0 &&
+           std::ranges::all_of(slots, valid_slot);
+  }
+
+  template <class Self, class Io>
+  static void layout(Self& self, Io& io) {
+    io.fixed(kFixedBytes);
+    io(self.count, self.number);
+    io.list(self.slots, io.length(self.slots));
+    io.expect(self.valid(), Error::bad_value);
+  }
 };
 
 struct LockBody {
   static constexpr std::uint8_t kKinds = 9;
   static constexpr std::uint8_t kWhys = 6;
+  static constexpr std::size_t kFixedBytes = 78;  // before the lists and the name
+  static constexpr std::size_t kMaxBytes = kFixedBytes + kMaxLockWaiters * LockWaiter::kBytes +
+                                           kMaxLockEnds * LockBallot::kBytes + kMaxLockName;
 
   std::uint8_t kind = 0;
   std::uint8_t why = 0;
@@ -105,6 +173,23 @@ struct LockBody {
   LockVoters next{};  // the view accepted or proposed as its successor; likewise
 
   bool operator==(const LockBody&) const = default;
+
+  template <class Self, class Io>
+  static void layout(Self& self, Io& io) {
+    io.fixed(kFixedBytes);
+    io.kind(self.kind, kKinds);
+    io.below(self.why, kWhys);
+    io.flags(self.shared, self.held);
+    const auto waiting = io.length(self.waiting);
+    const auto ends = io.length(self.ends);
+    const auto name = io.length(self.name);
+    io(self.view, self.boot, self.k, self.to_boot, self.to_k, self.named, self.ballot, self.top);
+    io.not_negative(self.length);
+    io(self.nonce, self.reserve);
+    io.list(self.waiting, waiting);
+    io.list(self.ends, ends);
+    io.text(self.name, name);
+  }
 };
 
 // Proposal of the first voters, while the hosts agree on them.
@@ -112,39 +197,24 @@ struct VoterSetBody {
   enum class Stage : std::uint8_t { proposed, ready, committed };
   static constexpr std::uint8_t kStages = 3;
   static constexpr std::size_t kMax = 8;
+  static constexpr std::size_t kFixedBytes = 2;
+  static constexpr std::size_t kMaxBytes = kFixedBytes + kMax * sizeof(HostId);
 
   Stage stage = Stage::proposed;
-  InlineVector<HostId, kMax> voters{};
+  InlineVector<HostId, kMax> voters{};  // in the order of their ids, none twice
 
   bool operator==(const VoterSetBody&) const = default;
+
+  template <class Self, class Io>
+  static void layout(Self& self, Io& io) {
+    io.fixed(kFixedBytes);
+    io.kind(self.stage, kStages);
+    io.list(self.voters, io.length(self.voters));
+    io.expect(
+        (self.voters.empty() || self.voters.front() != kNoHost) &&
+            std::ranges::adjacent_find(self.voters, std::greater_equal{}) == self.voters.end(),
+        Error::bad_value);
+  }
 };
-
-// Sizes of section bodies, without tag and length.
-inline constexpr std::size_t kLockFixedBytes = 78;  // of a lock section before its lists and name
-inline constexpr std::size_t kLockPassBytes = 28;
-inline constexpr std::size_t kLockStandingFixedBytes = 17;
-inline constexpr std::size_t kLockWaiterBytes = 9;
-inline constexpr std::size_t kLockBallotBytes = 16;
-inline constexpr std::size_t kMaxLockBytes = kLockFixedBytes + kMaxLockWaiters * kLockWaiterBytes +
-                                             kMaxLockEnds * kLockBallotBytes + kMaxLockName;
-inline constexpr std::size_t kMaxLockStandingBytes =
-    kLockStandingFixedBytes + kMaxLockWaiters * kLockWaiterBytes;
-inline constexpr std::size_t kLockVotersFixedBytes = 13;
-inline constexpr std::size_t kLockVoterBytes = 9;
-inline constexpr std::size_t kMaxLockVotersBytes =
-    kLockVotersFixedBytes + LockVoters::kMax * kLockVoterBytes;
-inline constexpr std::size_t kMaxVoterSetBytes = 2 + VoterSetBody::kMax * sizeof(HostId);
-
-Result<LockBody, Error> take_lock(Reader in);  // without pass, set and next
-Result<LockPass, Error> take_pass(Reader in);  // without standings
-Result<LockStanding, Error> take_standing(Reader in);
-Result<LockVoters, Error> take_voters(Reader in);
-Result<VoterSetBody, Error> take_voter_set(Reader in);
-
-void put_lock(Writer& out, const LockBody& body);
-void put_pass(Writer& out, const LockPass& pass);
-void put_standing(Writer& out, const LockStanding& standing);
-void put_voters(Writer& out, const LockVoters& voters);
-void put_voter_set(Writer& out, const VoterSetBody& body);
 
 }  // namespace tempo::wire

@@ -6,9 +6,6 @@
 #include <cstdint>
 
 #include "base/inline_vector.h"
-#include "base/result.h"
-#include "protocol/wire/bytes.h"
-#include "protocol/wire/error.h"
 #include "protocol/wire/lock_body.h"
 
 namespace tempo::wire {
@@ -17,6 +14,8 @@ namespace tempo::wire {
 // restart, answer.
 struct MutexBody {
   static constexpr std::uint8_t kKinds = 5;
+  static constexpr std::size_t kFixedBytes = 27;  // before the name
+  static constexpr std::size_t kMaxBytes = kFixedBytes + kMaxLockName;
 
   std::uint8_t kind = 0;
   bool shared = false;
@@ -28,11 +27,24 @@ struct MutexBody {
   std::uint32_t incarnation = 0;
 
   bool operator==(const MutexBody&) const = default;
+
+  template <class Self, class Io>
+  static void layout(Self& self, Io& io) {
+    io.fixed(kFixedBytes);
+    io.kind(self.kind, kKinds);
+    io.flags(self.shared, self.reply);
+    const auto name = io.length(self.name);
+    io(self.view, self.number, self.ahead, self.incarnation);
+    io.name(self.name, name);
+  }
 };
 
 // Message counts that the sender has exchanged with each member, in the order of their slots.
 struct BeatBody {
   static constexpr std::size_t kMax = 8;
+  static constexpr std::size_t kFixedBytes = 10;
+  static constexpr std::size_t kEntryBytes = 20;
+  static constexpr std::size_t kMaxBytes = kFixedBytes + kMax * kEntryBytes;
 
   struct Entry {
     std::uint32_t incarnation = 0;  // last known one of the member; 0: none
@@ -42,6 +54,11 @@ struct BeatBody {
     std::uint32_t sent = 0;         // MutexBody messages sent to it, in all its incarnations
 
     bool operator==(const Entry&) const = default;
+
+    template <class Self, class Io>
+    static void layout(Self& self, Io& io) {
+      io(self.incarnation, self.heard, self.age_us, self.received, self.sent);
+    }
   };
 
   std::uint32_t view = 0;
@@ -50,17 +67,15 @@ struct BeatBody {
   InlineVector<Entry, kMax> members{};
 
   bool operator==(const BeatBody&) const = default;
+
+  template <class Self, class Io>
+  static void layout(Self& self, Io& io) {
+    io.fixed(kFixedBytes);
+    io(self.view);
+    io.not_zero(self.number);
+    io.flags(self.busy);
+    io.list(self.members, io.length(self.members));
+  }
 };
-
-inline constexpr std::size_t kMutexFixedBytes = 27;  // before the name
-inline constexpr std::size_t kMaxMutexBytes = kMutexFixedBytes + kMaxLockName;
-inline constexpr std::size_t kBeatFixedBytes = 10;
-inline constexpr std::size_t kBeatEntryBytes = 20;
-inline constexpr std::size_t kMaxBeatBytes = kBeatFixedBytes + BeatBody::kMax * kBeatEntryBytes;
-
-Result<MutexBody, Error> take_mutex(Reader in);
-Result<BeatBody, Error> take_beat(Reader in);
-void put_mutex(Writer& out, const MutexBody& body);
-void put_beat(Writer& out, const BeatBody& body);
 
 }  // namespace tempo::wire

@@ -9,6 +9,8 @@
 #include <span>
 #include <string_view>
 
+#include "protocol/wire/error.h"
+
 namespace tempo::wire {
 
 template <std::size_t kMax>
@@ -36,7 +38,13 @@ class Text {
   }
 
   std::string_view text() const { return {text_.data(), size_}; }
+  std::size_t size() const { return size_; }
   bool operator==(const Text& other) const { return text() == other.text(); }
+
+  template <class Self, class Io>
+  static void layout(Self& self, Io& io) {
+    io.rest(self, Error::bad_name);
+  }
 
  private:
   static constexpr bool printable(char c) { return c >= ' ' && c <= '~'; }
