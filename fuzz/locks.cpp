@@ -49,11 +49,11 @@ struct Harness final : locks::Driver {
   static void check_parses(const wire::LockBody& body) {
     wire::Datagram datagram;
     datagram.header.sender = host(0);
-    datagram.lock = body;
+    datagram.body = body;
     std::array<std::byte, wire::kMaxBytes> buffer{};
     const std::size_t size = wire::write(datagram, buffer);
     const auto again = wire::parse(std::span(buffer).first(size));
-    CHECK(again && again->lock == body);
+    CHECK(again && std::get<wire::LockBody>(again->body) == body);
   }
   void broadcast(const wire::LockBody& body) override { check_parses(body); }
   void send(HostId, const wire::LockBody& body) override { check_parses(body); }

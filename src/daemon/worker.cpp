@@ -9,6 +9,7 @@
 #include <sys/poll.h>
 #include <unistd.h>
 
+#include "base/overloaded.h"
 #include "base/span_text.h"
 #include "daemon/control/daemon_view.h"
 #include "daemon/control/findings.h"
@@ -132,18 +133,24 @@ void Worker::ready(std::uint8_t number) {
       continue;
     }
     if (!received->sent_by_parent) links_.learn(number, received->from, arrival->from);
-    if (received->diagnostic || received->lock || received->voter_set || received->group ||
-        received->bounded_delay || received->beat) {
-      receive_other(number, *received);
-      continue;
-    }
-    if (trace_.on())
-      trace_.received(now, {.node = received->from, .name = name_of(received->from)},
-                      node::name_of(received->message));
-    // The departure time must be known before the answer, which may have overtaken it.
-    if (received->message.sync() != nullptr && links_.awaits(number)) read_departures(number);
-    step([&](auto& turn) { node_.receive(turn, received->from, received->message); });
+    const NodeId from = received->from;
+    std::visit(
+        Overloaded{
+            [&](const node::Node::Message& message) { receive(now, number, from, message); },
+            [&](const wire::DiagnosticBody& body) { receive_diagnostic(number, from, body); },
+            [&](const wire::GroupBody& body) { groups_.receive(from, body); },
+            [&](const auto& body) { locks_.receive(from, body); }},
+        received->content);
   }
+}
+
+void Worker::receive(Instant now, std::uint8_t number, NodeId from,
+                     const node::Node::Message& message) {
+  if (trace_.on())
+    trace_.received(now, {.node = from, .name = name_of(from)}, node::name_of(message));
+  // The departure time must be known before the answer, which may have overtaken it.
+  if (message.sync() != nullptr && links_.awaits(number)) read_departures(number);
+  step([&](auto& turn) { node_.receive(turn, from, message); });
 }
 
 void Worker::receive_incompatible(const sys::Address& from) {
@@ -151,15 +158,6 @@ void Worker::receive_incompatible(const sys::Address& from) {
   if (!revision) return;
   if (auto warning = incompatible_peers_.receive(oscillator_->now(), from.text(), *revision))
     emit_event("other-revision", *std::move(warning));
-}
-
-void Worker::receive_other(std::uint8_t number, const wire::Codec::Received& received) {
-  if (received.diagnostic) receive_diagnostic(number, received.from, *received.diagnostic);
-  if (received.lock) locks_.receive(received.from, *received.lock);
-  if (received.voter_set) locks_.receive(received.from, *received.voter_set);
-  if (received.bounded_delay) locks_.receive(received.from, *received.bounded_delay);
-  if (received.beat) locks_.receive(received.from, *received.beat);
-  if (received.group) groups_.receive(received.from, *received.group);
 }
 
 void Worker::receive_diagnostic(std::uint8_t number, NodeId from,

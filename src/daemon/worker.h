@@ -110,7 +110,7 @@ class Worker {
   void join(std::uint8_t number);
   void ready(std::uint8_t number);
   void receive_incompatible(const sys::Address& from);
-  void receive_other(std::uint8_t number, const wire::Codec::Received& received);
+  void receive(Instant now, std::uint8_t number, NodeId from, const node::Node::Message& message);
   void receive_diagnostic(std::uint8_t number, NodeId from, const wire::DiagnosticBody& body);
   void receive_reelect(std::uint8_t number, NodeId from, const wire::DiagnosticBody& body);
   void send_reelect();

@@ -204,7 +204,8 @@ TEST_F(WorkerTest, ResignsAtTheRequestOfAnotherHost) {
     if (size <= 0) return;
     const auto received = theirs.decode(sys::raw_now(), 0, sys::raw_now(),
                                         {buffer.data(), static_cast<std::size_t>(size)});
-    if (received && received->diagnostic) answers.push_back(*received->diagnostic);
+    if (!received) return;
+    if (const auto* answer = std::get_if<Body>(&received->content)) answers.push_back(*answer);
   };
   const HostId self{std::stoull(worker_->snapshot().id, nullptr, 16)};
   const auto counter = [&](const char* name) { return worker_->snapshot().counters.at(name); };

@@ -34,8 +34,9 @@ std::optional<Forger> Forger::after(std::span<const std::byte> captured) {
   if (!header) return std::nullopt;
   if (header->key != wire::kNoKey) captured = captured.first(captured.size() - auth::kTagBytes);
   const auto datagram = wire::parse(captured);
-  if (!datagram || !datagram->election ||
-      datagram->election->kind != static_cast<std::uint8_t>(election::Kind::loop))
+  if (!datagram) return std::nullopt;
+  const auto* election = std::get_if<wire::ElectionBody>(&datagram->body);
+  if (election == nullptr || election->kind != static_cast<std::uint8_t>(election::Kind::loop))
     return std::nullopt;
   return Forger(*datagram);
 }
@@ -47,17 +48,18 @@ Bytes Forger::forge(What what, Seal seal) {
   wire::Datagram datagram{.header = captured_.header, .name = captured_.name};
   datagram.header.number += kAhead + made_;
   if (what == What::set_offset) {
-    datagram.sync = wire::SyncBody{.kind = wire::SyncBody::Kind::set_offset,
+    datagram.body = wire::SyncBody{.kind = wire::SyncBody::Kind::set_offset,
                                    .exchange = static_cast<std::uint32_t>(made_),
                                    .offset_ns = kOffset.count()};
   } else {
-    datagram.election = captured_.election;
+    auto election = std::get<wire::ElectionBody>(captured_.body);
+    election.kind = static_cast<std::uint8_t>(kind_of(what));
+    election.sequence += kAhead + made_;
+    election.round += 1;
+    election.subject = captured_.header.sender;
+    election.subject_incarnation = captured_.header.incarnation;
+    datagram.body = election;
     datagram.time = captured_.time;
-    datagram.election->kind = static_cast<std::uint8_t>(kind_of(what));
-    datagram.election->sequence += kAhead + made_;
-    datagram.election->round += 1;
-    datagram.election->subject = captured_.header.sender;
-    datagram.election->subject_incarnation = captured_.header.incarnation;
     if (what == What::masterdown) datagram.header.number += kParentsNumbers;
   }
   if (seal == Seal::none) datagram.header.key = wire::kNoKey;

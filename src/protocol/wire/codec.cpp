@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/fnv.h"
+#include "base/overloaded.h"
 
 namespace tempo::wire {
 namespace {
@@ -103,20 +104,21 @@ Result<Codec::Received, DropReason> Codec::examine(Instant now, std::uint8_t net
   const Result<Datagram, Error> datagram = parse(*opened, options_.revision);
   if (!datagram) return refuse_malformed(datagram.error());
   if (header->instance != 0) return std::unexpected(DropReason::not_for_us);
-  if (datagram->diagnostic && datagram->diagnostic->kind == DiagnosticBody::Kind::reelect &&
-      datagram->diagnostic->target != options_.self)
+  const auto* diagnostic = std::get_if<DiagnosticBody>(&datagram->body);
+  if (diagnostic != nullptr && diagnostic->kind == DiagnosticBody::Kind::reelect &&
+      diagnostic->target != options_.self)
     return std::unexpected(DropReason::not_for_us);
 
-  const bool hint =
-      datagram->election &&
-      datagram->election->kind == static_cast<std::uint8_t>(election::Kind::masterdown) &&
-      datagram->election->subject == header->sender;
+  const auto* election = std::get_if<ElectionBody>(&datagram->body);
+  const bool hint = election != nullptr &&
+                    election->kind == static_cast<std::uint8_t>(election::Kind::masterdown) &&
+                    election->subject == header->sender;
   if (header->sender == options_.self) {
     if (header->incarnation == options_.incarnation &&
         (source == Source::anywhere || sent_by_us(header->number, bytes)))
       return std::unexpected(DropReason::own);
     // From our own earlier incarnation: a crash hint of our parent, or a replayed recording.
-    if (hint || (sealed() && header->incarnation < options_.incarnation && !answers_us(*datagram)))
+    if (hint || (sealed() && header->incarnation < options_.incarnation && !answers_us(election)))
       return std::unexpected(DropReason::stale_incarnation);
     duplicate_incarnation_ = std::max(duplicate_incarnation_, header->incarnation);
     duplicates_seen_ = std::min(duplicates_seen_ + 1, kDuplicatesToReport);
@@ -136,25 +138,15 @@ Result<Codec::Received, DropReason> Codec::examine(Instant now, std::uint8_t net
 
   Directory::Host* host = directory_.admit(header->sender);
   if (host == nullptr) return std::unexpected(DropReason::too_many_hosts);
-  node::Node::Message message{.network = network};
-  if (datagram->election || datagram->sync) {
-    TRY(translated, translate(*datagram, network, arrived));
-    message = translated;
-  }
+  TRY(content, content_of(*datagram, network, arrived));
   host->heard = true;
   host->last_heard = now;
   host->incarnation = header->incarnation;
   host->window = window;
   if (!datagram->name.text().empty()) host->name = datagram->name;
   return Received{.from = host->node,
-                  .message = message,
                   .sent_by_parent = hint && header->number >= kParentNumbers,
-                  .diagnostic = datagram->diagnostic,
-                  .lock = datagram->lock,
-                  .voter_set = datagram->voter_set,
-                  .group = datagram->group,
-                  .bounded_delay = datagram->bounded_delay,
-                  .beat = datagram->beat};
+                  .content = content};
 }
 
 // Every revision uses the same authenticator, so an attacker without the key cannot cause a report.
@@ -164,9 +156,20 @@ void Codec::note_revision(std::span<const std::byte> bytes) {
     incompatible_revision_ = stated->revision;
 }
 
-Result<node::Node::Message, DropReason> Codec::translate(const Datagram& datagram,
-                                                         std::uint8_t network, Instant arrived) {
-  node::Node::Message message{.network = network};
+Result<Codec::Content, DropReason> Codec::content_of(const Datagram& datagram, std::uint8_t network,
+                                                     Instant arrived) {
+  using Answer = Result<Content, DropReason>;
+  return std::visit(
+      Overloaded{
+          [&](const ElectionBody& body) { return election_message(datagram, body, network); },
+          [&](const SyncBody& body) { return sync_message(body, network, arrived); },
+          [](const auto& body) { return Answer(body); }},
+      datagram.body);
+}
+
+Result<Codec::Content, DropReason> Codec::election_message(const Datagram& datagram,
+                                                           const ElectionBody& body,
+                                                           std::uint8_t network) {
   // A host that the message only mentions gets a number too; if that fails, the message is dropped.
   const auto number_of = [&](HostId host, NodeId& node) {
     if (host == kNoHost) {
@@ -178,35 +181,36 @@ Result<node::Node::Message, DropReason> Codec::translate(const Datagram& datagra
     node = entry->node;
     return true;
   };
-  if (datagram.election) {
-    const ElectionBody& body = *datagram.election;
-    constexpr std::uint64_t kMax32 = 0xffffffff;
-    if (body.sequence > kMax32 || body.answers > kMax32 || body.round > kMax32 ||
-        !in_range(body.age.count()))
-      return refuse_malformed(Error::bad_value);
-    election::Message inner{.kind = static_cast<election::Kind>(body.kind),
-                            .not_set = body.not_set,
-                            .was_master = body.was_master,
-                            .priority = priority_of(body.reluctance),
-                            .incarnation = datagram.header.incarnation,
-                            .sequence = Sequence{static_cast<std::uint32_t>(body.sequence)},
-                            .answers = Sequence{static_cast<std::uint32_t>(body.answers)},
-                            .epoch = {.round = static_cast<std::uint32_t>(body.round),
-                                      .node = kNobody,
-                                      .incarnation = body.epoch_incarnation},
-                            .subject_incarnation = body.subject_incarnation,
-                            .age = body.age};
-    if (!number_of(body.epoch_host, inner.epoch.node) || !number_of(body.subject, inner.subject))
+  constexpr std::uint64_t kMax32 = 0xffffffff;
+  if (body.sequence > kMax32 || body.answers > kMax32 || body.round > kMax32 ||
+      !in_range(body.age.count()))
+    return refuse_malformed(Error::bad_value);
+  election::Message inner{.kind = static_cast<election::Kind>(body.kind),
+                          .not_set = body.not_set,
+                          .was_master = body.was_master,
+                          .priority = priority_of(body.reluctance),
+                          .incarnation = datagram.header.incarnation,
+                          .sequence = Sequence{static_cast<std::uint32_t>(body.sequence)},
+                          .answers = Sequence{static_cast<std::uint32_t>(body.answers)},
+                          .epoch = {.round = static_cast<std::uint32_t>(body.round),
+                                    .node = kNobody,
+                                    .incarnation = body.epoch_incarnation},
+                          .subject_incarnation = body.subject_incarnation,
+                          .age = body.age};
+  if (!number_of(body.epoch_host, inner.epoch.node) || !number_of(body.subject, inner.subject))
+    return std::unexpected(DropReason::too_many_hosts);
+  node::Node::Message message{.network = network};
+  if (datagram.time) {
+    if (!number_of(datagram.time->root, message.path.root))
       return std::unexpected(DropReason::too_many_hosts);
-    if (datagram.time) {
-      if (!number_of(datagram.time->root, message.path.root))
-        return std::unexpected(DropReason::too_many_hosts);
-      message.path.hops = datagram.time->hops;
-    }
-    message.body = {inner};
-    return message;
+    message.path.hops = datagram.time->hops;
   }
-  const SyncBody& body = *datagram.sync;
+  message.body = {inner};
+  return message;
+}
+
+Result<Codec::Content, DropReason> Codec::sync_message(const SyncBody& body, std::uint8_t network,
+                                                       Instant arrived) {
   if (!in_range(body.received_ns) || !in_range(body.sent_ns) || !in_range(body.offset_ns) ||
       !in_range(body.rate_ppt) || body.sigma_ns > std::uint64_t{kMaxSpan} ||
       body.bound_ns > std::uint64_t{kMaxSpan} || std::abs(body.rate_ppt) > 1'000'000'000'000)
@@ -239,6 +243,7 @@ Result<node::Node::Message, DropReason> Codec::translate(const Datagram& datagra
       inner.kind = node::SyncMessage::Kind::set_offset;
       break;
   }
+  node::Node::Message message{.network = network};
   message.body = {inner};
   return message;
 }
@@ -246,17 +251,17 @@ Result<node::Node::Message, DropReason> Codec::translate(const Datagram& datagra
 // Bodies that every host broadcasts repeatedly carry its name. A long-time follower sends no
 // election messages, and hosts that started later would otherwise know only its id. Probes and
 // echoes carry no name, so that both directions of an exchange have the same length.
-bool Codec::carries_name(const Datagram& datagram) {
-  return datagram.election || datagram.voter_set ||
-         (datagram.group && datagram.group->kind == GroupBody::Kind::heartbeat);
+bool Codec::carries_name(const Datagram::Body& body) {
+  const auto* group = std::get_if<GroupBody>(&body);
+  return std::holds_alternative<ElectionBody>(body) || std::holds_alternative<VoterSetBody>(body) ||
+         (group != nullptr && group->kind == GroupBody::Kind::heartbeat);
 }
 
 // An Ack for our present incarnation, which no earlier incarnation can have sent.
-bool Codec::answers_us(const Datagram& datagram) const {
-  return datagram.election &&
-         datagram.election->kind == static_cast<std::uint8_t>(election::Kind::ack) &&
-         datagram.election->subject == options_.self &&
-         datagram.election->subject_incarnation == options_.incarnation;
+bool Codec::answers_us(const ElectionBody* election) const {
+  return election != nullptr && election->kind == static_cast<std::uint8_t>(election::Kind::ack) &&
+         election->subject == options_.self &&
+         election->subject_incarnation == options_.incarnation;
 }
 
 // Whether we sent this datagram, or may have sent it too long ago to remember. An attacker may
@@ -277,34 +282,41 @@ std::size_t Codec::write(Datagram& datagram, std::span<std::byte, kMaxBytes> out
   datagram.header.sender = options_.self;
   datagram.header.incarnation = options_.incarnation;
   datagram.header.revision = options_.revision;
-  if (carries_name(datagram)) datagram.name = options_.name;
+  if (carries_name(datagram.body)) datagram.name = options_.name;
   const std::size_t size = options_.keys.seal(out, wire::write(datagram, out));
   sent_hashes_[datagram.header.number % kRemembered] = fnv1a(out.first(size));
   return size;
 }
 
-std::size_t Codec::encode(const node::Node::Message& message, std::span<std::byte, kMaxBytes> out) {
+std::size_t Codec::encode(const Content& content, std::span<std::byte, kMaxBytes> out) {
   Datagram datagram;
   datagram.header.number = ++number_;
+  std::visit(Overloaded{[&](const node::Node::Message& message) { set_body(datagram, message); },
+                        [&](const auto& body) { datagram.body = body; }},
+             content);
+  return write(datagram, out);
+}
+
+void Codec::set_body(Datagram& datagram, const node::Node::Message& message) const {
   if (const election::Message* inner = message.election()) {
-    datagram.election = ElectionBody{.kind = static_cast<std::uint8_t>(inner->kind),
-                                     .not_set = inner->not_set,
-                                     .was_master = inner->was_master,
-                                     .reluctance = reluctance_of(inner->priority),
-                                     .sequence = std::to_underlying(inner->sequence),
-                                     .answers = std::to_underlying(inner->answers),
-                                     .round = inner->epoch.round,
-                                     .epoch_host = directory_.host_of(inner->epoch.node),
-                                     .epoch_incarnation = inner->epoch.incarnation,
-                                     .subject = directory_.host_of(inner->subject),
-                                     .subject_incarnation = inner->subject_incarnation,
-                                     .age = std::max(inner->age, Nanos{0})};
+    datagram.body = ElectionBody{.kind = static_cast<std::uint8_t>(inner->kind),
+                                 .not_set = inner->not_set,
+                                 .was_master = inner->was_master,
+                                 .reluctance = reluctance_of(inner->priority),
+                                 .sequence = std::to_underlying(inner->sequence),
+                                 .answers = std::to_underlying(inner->answers),
+                                 .round = inner->epoch.round,
+                                 .epoch_host = directory_.host_of(inner->epoch.node),
+                                 .epoch_incarnation = inner->epoch.incarnation,
+                                 .subject = directory_.host_of(inner->subject),
+                                 .subject_incarnation = inner->subject_incarnation,
+                                 .age = std::max(inner->age, Nanos{0})};
     if (message.path.root != kNobody)
       datagram.time =
           TimeBody{.root = directory_.host_of(message.path.root), .hops = message.path.hops};
   } else {
     const node::SyncMessage& sync = *message.sync();
-    datagram.sync = SyncBody{.kind = wire_kind(sync.kind),
+    datagram.body = SyncBody{.kind = wire_kind(sync.kind),
                              .will_follow = sync.will_follow,
                              .objects = sync.objects,
                              .exchange = sync.exchange,
@@ -317,45 +329,16 @@ std::size_t Codec::encode(const node::Node::Message& message, std::span<std::byt
                              .bound_ns = static_cast<std::uint64_t>(sync.bound.count()),
                              .utc_bound_ns = static_cast<std::uint64_t>(sync.utc_bound.count())};
   }
-  return write(datagram, out);
 }
 
 std::size_t Codec::notify_duplicate(std::span<std::byte, kMaxBytes> out) {
   if (!id_taken()) return 0;
   Datagram datagram;
   datagram.header.number = ++number_;
-  datagram.election = ElectionBody{.kind = static_cast<std::uint8_t>(election::Kind::ack),
-                                   .subject = options_.self,
-                                   .subject_incarnation = duplicate_incarnation_};
+  datagram.body = ElectionBody{.kind = static_cast<std::uint8_t>(election::Kind::ack),
+                               .subject = options_.self,
+                               .subject_incarnation = duplicate_incarnation_};
   return write(datagram, out);
-}
-
-template <class Body>
-std::size_t Codec::encode_only(std::optional<Body> Datagram::* place, const Body& body,
-                               std::span<std::byte, kMaxBytes> out) {
-  Datagram datagram;
-  datagram.header.number = ++number_;
-  datagram.*place = body;
-  return write(datagram, out);
-}
-
-std::size_t Codec::encode(const DiagnosticBody& diagnostic, std::span<std::byte, kMaxBytes> out) {
-  return encode_only(&Datagram::diagnostic, diagnostic, out);
-}
-std::size_t Codec::encode(const LockBody& lock, std::span<std::byte, kMaxBytes> out) {
-  return encode_only(&Datagram::lock, lock, out);
-}
-std::size_t Codec::encode(const VoterSetBody& voter_set, std::span<std::byte, kMaxBytes> out) {
-  return encode_only(&Datagram::voter_set, voter_set, out);
-}
-std::size_t Codec::encode(const GroupBody& group, std::span<std::byte, kMaxBytes> out) {
-  return encode_only(&Datagram::group, group, out);
-}
-std::size_t Codec::encode(const MutexBody& bounded_delay, std::span<std::byte, kMaxBytes> out) {
-  return encode_only(&Datagram::bounded_delay, bounded_delay, out);
-}
-std::size_t Codec::encode(const BeatBody& beat, std::span<std::byte, kMaxBytes> out) {
-  return encode_only(&Datagram::beat, beat, out);
 }
 
 NodeId Codec::number_of(HostId host) {
@@ -366,9 +349,9 @@ NodeId Codec::number_of(HostId host) {
 std::size_t Codec::crash_hint(std::span<std::byte, kMaxBytes> out) {
   Datagram datagram;
   datagram.header.number = kParentNumbers + ++number_;
-  datagram.election = ElectionBody{.kind = static_cast<std::uint8_t>(election::Kind::masterdown),
-                                   .subject = options_.self,
-                                   .subject_incarnation = options_.incarnation};
+  datagram.body = ElectionBody{.kind = static_cast<std::uint8_t>(election::Kind::masterdown),
+                               .subject = options_.self,
+                               .subject_incarnation = options_.incarnation};
   return write(datagram, out);
 }
 

@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 
 #include "base/result.h"
 #include "base/units.h"
@@ -55,17 +56,14 @@ class Codec {
 
   explicit Codec(Options options);
 
+  // A message of the node, or a body for another part of the daemon.
+  using Content = std::variant<node::Node::Message, DiagnosticBody, LockBody, VoterSetBody,
+                               GroupBody, MutexBody, BeatBody>;
+
   struct Received {
     NodeId from = kNobody;
-    node::Node::Message message;
     bool sent_by_parent = false;  // a crash hint of tempod's parent, not from the host's own socket
-    // If one of these is set, `message` is not: the datagram is for another part of the daemon.
-    std::optional<DiagnosticBody> diagnostic{};
-    std::optional<LockBody> lock{};
-    std::optional<VoterSetBody> voter_set{};
-    std::optional<GroupBody> group{};
-    std::optional<MutexBody> bounded_delay{};
-    std::optional<BeatBody> beat{};
+    Content content{};
   };
 
   enum class Source : std::uint8_t { anywhere, elsewhere };
@@ -77,15 +75,8 @@ class Codec {
                                       std::span<const std::byte> bytes,
                                       Source source = Source::anywhere);
 
-  // Writes the datagram of a message to `out` and returns its size in bytes.
-  std::size_t encode(const node::Node::Message& message, std::span<std::byte, kMaxBytes> out);
-
-  std::size_t encode(const DiagnosticBody& diagnostic, std::span<std::byte, kMaxBytes> out);
-  std::size_t encode(const LockBody& lock, std::span<std::byte, kMaxBytes> out);
-  std::size_t encode(const VoterSetBody& voter_set, std::span<std::byte, kMaxBytes> out);
-  std::size_t encode(const GroupBody& group, std::span<std::byte, kMaxBytes> out);
-  std::size_t encode(const MutexBody& bounded_delay, std::span<std::byte, kMaxBytes> out);
-  std::size_t encode(const BeatBody& beat, std::span<std::byte, kMaxBytes> out);
+  // Writes the datagram to `out` and returns its size in bytes.
+  std::size_t encode(const Content& content, std::span<std::byte, kMaxBytes> out);
 
   // Writes a Masterdown for this incarnation, which has ended. For the parent of a worker that
   // died.
@@ -125,15 +116,16 @@ class Codec {
 
   Result<Received, DropReason> examine(Instant now, std::uint8_t network, Instant arrived,
                                        std::span<const std::byte> bytes, Source source);
-  Result<node::Node::Message, DropReason> translate(const Datagram& datagram, std::uint8_t network,
-                                                    Instant arrived);
-  // Writes a datagram with this body only.
-  template <class Body>
-  std::size_t encode_only(std::optional<Body> Datagram::* place, const Body& body,
-                          std::span<std::byte, kMaxBytes> out);
+  Result<Content, DropReason> content_of(const Datagram& datagram, std::uint8_t network,
+                                         Instant arrived);
+  Result<Content, DropReason> election_message(const Datagram& datagram, const ElectionBody& body,
+                                               std::uint8_t network);
+  Result<Content, DropReason> sync_message(const SyncBody& body, std::uint8_t network,
+                                           Instant arrived);
+  void set_body(Datagram& datagram, const node::Node::Message& message) const;
   std::size_t write(Datagram& datagram, std::span<std::byte, kMaxBytes> out);
-  static bool carries_name(const Datagram& datagram);
-  bool answers_us(const Datagram& datagram) const;
+  static bool carries_name(const Datagram::Body& body);
+  bool answers_us(const ElectionBody* election) const;
   bool sent_by_us(std::uint64_t number, std::span<const std::byte> bytes) const;
   std::unexpected<DropReason> refuse_malformed(Error error);
   void note_revision(std::span<const std::byte> bytes);

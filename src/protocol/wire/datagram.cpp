@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
+#include <functional>
+#include <numeric>
 #include <utility>
 
 #include "base/check.h"
@@ -108,16 +111,23 @@ void write_section(Writer& out, Section section, const Body& body) {
   out.put_bytes(std::span(bytes).first(inner.written()));
 }
 
-int bodies_of(const Datagram& datagram) {
-  const std::array bodies{datagram.election.has_value(),      datagram.sync.has_value(),
-                          datagram.diagnostic.has_value(),    datagram.lock.has_value(),
-                          datagram.voter_set.has_value(),     datagram.group.has_value(),
-                          datagram.bounded_delay.has_value(), datagram.beat.has_value()};
-  return static_cast<int>(std::ranges::count(bodies, true));
-}
+// By the index of the body in its variant.
+constexpr std::array kBodySections{Section::election,      Section::sync,      Section::diagnostic,
+                                   Section::lock,          Section::voter_set, Section::group,
+                                   Section::bounded_delay, Section::beat};
+static_assert(kBodySections.size() == std::variant_size_v<Datagram::Body>);
 
-void write_lock(Writer& out, const LockBody& body) {
-  write_section(out, Section::lock, body);
+// A set of sections; those of later revisions are in no set.
+constexpr std::uint32_t bit(Section section) {
+  const bool known = section >= Section::name && section <= Section::signatures;
+  return known ? 1U << std::to_underlying(section) : 0;
+}
+constexpr std::uint32_t kBodyBits =
+    std::transform_reduce(kBodySections.begin(), kBodySections.end(), 0U, std::bit_or{}, bit);
+constexpr std::uint32_t kLockPartBits =
+    bit(Section::pass) | bit(Section::voters) | bit(Section::next_voters);
+
+void write_parts(Writer& out, const LockBody& body) {
   if (body.set.number != 0) write_section(out, Section::voters, body.set);
   if (body.next.number != 0) write_section(out, Section::next_voters, body.next);
   if (body.pass.target == kNoHost) return;
@@ -125,24 +135,104 @@ void write_lock(Writer& out, const LockBody& body) {
   for (const LockStanding& standing : body.pass.standings)
     write_section(out, Section::standing, standing);
 }
+void write_parts(Writer& out, const GroupBody& body) {
+  if (!body.signatures.empty())
+    write_section(out, Section::signatures, GroupSignaturesBody{body.signatures});
+}
+void write_parts(Writer& /*out*/, const auto& /*body*/) {}
 
-// Stores a section that may occur once.
-template <class T>
-std::optional<Error> read_once(std::optional<T>& place, Reader in) {
-  const Result<T, Error> read = read_body<T>(in);
-  if (!read) return read.error();
-  if (place) return Error::two_bodies;
-  place = *read;
-  return std::nullopt;
+template <class Body>
+std::optional<Error> read_into(Body& body, Reader in) {
+  body = Body{};
+  FieldReader io(in);
+  io(body);
+  return io.error();
 }
 
-std::optional<Error> append(InlineVector<LockStanding, kMaxLockStandings>& all, Reader in) {
-  const Result<LockStanding, Error> read = read_body<LockStanding>(in);
-  if (!read) return read.error();
-  if (all.full()) return Error::two_bodies;
-  all.push_back(*read);
-  return std::nullopt;
+// Reads one of the bodies; skips a section of a later revision.
+template <class... Bodies>
+std::optional<Error> read_one_of(std::variant<Bodies...>& body, Section section, Reader in) {
+  std::optional<Error> error;
+  std::size_t at = 0;
+  const auto read_if = [&]<class Body>(std::in_place_type_t<Body>) {
+    if (section == kBodySections[at++]) error = read_into(body.template emplace<Body>(), in);
+  };
+  (read_if(std::in_place_type<Bodies>), ...);
+  return error;
 }
+
+// Reads the sections of a datagram one by one.
+class Parser {
+ public:
+  explicit Parser(const Header& header) : datagram_{.header = header} {}
+
+  std::optional<Error> add(Section section, Reader in) {
+    if (const auto error = read(section, in)) return error;
+    if (section == Section::standing) return std::nullopt;
+    if ((seen_ & bit(section)) != 0) return Error::two_bodies;
+    seen_ |= bit(section);
+    return std::nullopt;
+  }
+
+  Result<Datagram, Error> finish() {
+    if (std::popcount(seen_ & kBodyBits) > 1) return std::unexpected(Error::two_bodies);
+    auto* const lock = std::get_if<LockBody>(&datagram_.body);
+    auto* const group = std::get_if<GroupBody>(&datagram_.body);
+    if ((seen_ & kBodyBits) == 0 || (!standings_.empty() && !seen(Section::pass)) ||
+        ((seen_ & kLockPartBits) != 0 && lock == nullptr) ||
+        (seen(Section::signatures) && group == nullptr))
+      return std::unexpected(Error::no_body);
+    if (lock != nullptr) {
+      lock->pass = pass_;
+      lock->pass.standings = standings_;
+      lock->set = voters_;
+      lock->next = next_voters_;
+    }
+    if (group != nullptr) group->signatures = signatures_.signatures;
+    return datagram_;
+  }
+
+ private:
+  bool seen(Section section) const { return (seen_ & bit(section)) != 0; }
+
+  std::optional<Error> read(Section section, Reader in) {
+    switch (section) {
+      case Section::name:
+        return read_into(datagram_.name, in);
+      case Section::view:
+        return read_into(datagram_.view, in);
+      case Section::time:
+        return read_into(datagram_.time.emplace(), in);
+      case Section::pass:
+        return read_into(pass_, in);
+      case Section::standing:
+        return read_standing(in);
+      case Section::voters:
+        return read_into(voters_, in);
+      case Section::next_voters:
+        return read_into(next_voters_, in);
+      case Section::signatures:
+        return read_into(signatures_, in);
+      default:
+        return read_one_of(datagram_.body, section, in);
+    }
+  }
+  std::optional<Error> read_standing(Reader in) {
+    LockStanding standing;
+    if (const auto error = read_into(standing, in)) return error;
+    if (standings_.full()) return Error::two_bodies;
+    standings_.push_back(standing);
+    return std::nullopt;
+  }
+  Datagram datagram_;
+  std::uint32_t seen_ = 0;  // the sections read, but no standings
+  // Sections of a lock, and of a group.
+  LockPass pass_;
+  InlineVector<LockStanding, kMaxLockStandings> standings_;
+  LockVoters voters_;
+  LockVoters next_voters_;
+  GroupSignaturesBody signatures_;
+};
 
 }  // namespace
 
@@ -176,118 +266,32 @@ std::optional<Header> stated_header(std::span<const std::byte> bytes) {
 }
 
 Result<Datagram, Error> parse(std::span<const std::byte> bytes, std::uint8_t own) {
-  Datagram datagram;
   TRY(header, read_header(bytes, std::nullopt, own));
-  datagram.header = header;
-
-  std::optional<Name> name;
-  std::optional<std::uint64_t> view;
-  std::optional<LockPass> pass;
-  std::optional<LockVoters> voters;
-  std::optional<LockVoters> next_voters;
-  std::optional<GroupSignaturesBody> signatures;
-  InlineVector<LockStanding, kMaxLockStandings> standings;
+  Parser parser(header);
   Reader in(bytes.subspan(kHeaderBytes));
   while (in.left() > 0) {
     if (in.left() < kSectionHeadBytes) return std::unexpected(Error::bad_section);
-    const auto tag = in.take<std::uint8_t>();
+    const Section section{in.take<std::uint8_t>()};
     const auto length = in.take<std::uint8_t>();
     if (in.left() < length) return std::unexpected(Error::bad_section);
-    const Reader body(in.take_bytes(length));
-    std::optional<Error> error;
-    switch (Section{tag}) {
-      case Section::name:
-        error = read_once(name, body);
-        break;
-      case Section::view:
-        error = read_once(view, body);
-        break;
-      case Section::election:
-        error = read_once(datagram.election, body);
-        break;
-      case Section::time:
-        error = read_once(datagram.time, body);
-        break;
-      case Section::sync:
-        error = read_once(datagram.sync, body);
-        break;
-      case Section::diagnostic:
-        error = read_once(datagram.diagnostic, body);
-        break;
-      case Section::lock:
-        error = read_once(datagram.lock, body);
-        break;
-      case Section::pass:
-        error = read_once(pass, body);
-        break;
-      case Section::standing:
-        error = append(standings, body);
-        break;
-      case Section::voter_set:
-        error = read_once(datagram.voter_set, body);
-        break;
-      case Section::group:
-        error = read_once(datagram.group, body);
-        break;
-      case Section::bounded_delay:
-        error = read_once(datagram.bounded_delay, body);
-        break;
-      case Section::beat:
-        error = read_once(datagram.beat, body);
-        break;
-      case Section::voters:
-        error = read_once(voters, body);
-        break;
-      case Section::next_voters:
-        error = read_once(next_voters, body);
-        break;
-      case Section::signatures:
-        error = read_once(signatures, body);
-        break;
-      default:
-        break;  // a section of a later revision
-    }
-    if (error) return std::unexpected(*error);
+    if (const auto error = parser.add(section, Reader(in.take_bytes(length))))
+      return std::unexpected(*error);
   }
-  const int bodies = bodies_of(datagram);
-  if (bodies > 1) return std::unexpected(Error::two_bodies);
-  if (bodies == 0) return std::unexpected(Error::no_body);
-  if (!standings.empty() && !pass) return std::unexpected(Error::no_body);
-  if (pass) {
-    if (!datagram.lock) return std::unexpected(Error::no_body);
-    datagram.lock->pass = *pass;
-    datagram.lock->pass.standings = standings;
-  }
-  if ((voters || next_voters) && !datagram.lock) return std::unexpected(Error::no_body);
-  if (voters) datagram.lock->set = *voters;
-  if (next_voters) datagram.lock->next = *next_voters;
-  if (signatures && !datagram.group) return std::unexpected(Error::no_body);
-  if (signatures) datagram.group->signatures = signatures->signatures;
-  datagram.name = name.value_or(Name{});
-  datagram.view = view.value_or(0);
-  return datagram;
+  return parser.finish();
 }
 
 std::size_t write(const Datagram& datagram, std::span<std::byte, kMaxBytes> out) {
   CHECK(datagram.header.sender != kNoHost);
-  CHECK(bodies_of(datagram) == 1);
   Writer sections(out.subspan(kHeaderBytes));
-  const auto write_if = [&](Section section, const auto& body) {
-    if (body) write_section(sections, section, *body);
-  };
   if (datagram.name.size() > 0) write_section(sections, Section::name, datagram.name);
   if (datagram.view != 0) write_section(sections, Section::view, datagram.view);
-  write_if(Section::election, datagram.election);
-  write_if(Section::time, datagram.time);
-  write_if(Section::sync, datagram.sync);
-  write_if(Section::diagnostic, datagram.diagnostic);
-  if (datagram.lock) write_lock(sections, *datagram.lock);
-  write_if(Section::voter_set, datagram.voter_set);
-  write_if(Section::group, datagram.group);
-  if (datagram.group && !datagram.group->signatures.empty())
-    write_section(sections, Section::signatures, GroupSignaturesBody{datagram.group->signatures});
-  write_if(Section::bounded_delay, datagram.bounded_delay);
-  write_if(Section::beat, datagram.beat);
+  std::visit(
+      [&](const auto& body) {
+        write_section(sections, kBodySections[datagram.body.index()], body);
+        write_parts(sections, body);
+      },
+      datagram.body);
+  if (datagram.time) write_section(sections, Section::time, *datagram.time);
 
   const std::size_t size = kHeaderBytes + sections.written();
   const std::size_t whole = size + (datagram.header.key == kNoKey ? 0 : kTagBytes);

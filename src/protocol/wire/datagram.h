@@ -15,6 +15,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <variant>
 
 #include "base/ids.h"
 #include "base/result.h"
@@ -199,24 +200,19 @@ struct DiagnosticBody {
 };
 
 struct Datagram {
+  using Body = std::variant<ElectionBody, SyncBody, DiagnosticBody, LockBody, VoterSetBody,
+                            GroupBody, MutexBody, BeatBody>;
+
   Header header{};
   Name name{};
   std::uint64_t view = 0;  // fingerprint of the members that the sender knows
-  std::optional<ElectionBody> election{};
-  std::optional<TimeBody> time{};
-  std::optional<SyncBody> sync{};
-  std::optional<DiagnosticBody> diagnostic{};
-  std::optional<LockBody> lock{};
-  std::optional<VoterSetBody> voter_set{};
-  std::optional<GroupBody> group{};
-  std::optional<MutexBody> bounded_delay{};
-  std::optional<BeatBody> beat{};
+  Body body{};
+  std::optional<TimeBody> time{};  // with an election
 
   bool operator==(const Datagram&) const = default;
 };
 
-// Parses a datagram without its authenticator. It has exactly one of election, sync, diagnostic,
-// lock, voter_set, group, bounded_delay and beat. `own` is the revision of the receiver.
+// Parses a datagram without its authenticator. `own` is the revision of the receiver.
 Result<Datagram, Error> parse(std::span<const std::byte> bytes, std::uint8_t own = kRevision);
 
 // Parses only the header of a datagram with its authenticator: the receiver needs the key id to

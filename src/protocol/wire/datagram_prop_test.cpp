@@ -76,15 +76,15 @@ Datagram any_datagram() {
                              .hops = any<std::uint8_t>(),
                              .synchronized = *rc::gen::arbitrary<bool>()};
   if (*rc::gen::inRange(0, 8) == 0)
-    datagram.diagnostic = DiagnosticBody{.kind = DiagnosticBody::Kind::reelect,
-                                         .level = *rc::gen::inRange<std::uint8_t>(0, 3),
-                                         .part = any<std::uint8_t>(),
-                                         .parts = any<std::uint8_t>(),
-                                         .question = any<std::uint32_t>(),
-                                         .target = any<HostId>(),
-                                         .round = any<std::uint64_t>()};
+    datagram.body = DiagnosticBody{.kind = DiagnosticBody::Kind::reelect,
+                                   .level = *rc::gen::inRange<std::uint8_t>(0, 3),
+                                   .part = any<std::uint8_t>(),
+                                   .parts = any<std::uint8_t>(),
+                                   .question = any<std::uint32_t>(),
+                                   .target = any<HostId>(),
+                                   .round = any<std::uint64_t>()};
   else if (*rc::gen::inRange(0, 4) == 0)
-    datagram.diagnostic = DiagnosticBody{
+    datagram.body = DiagnosticBody{
         .kind = *rc::gen::element(DiagnosticBody::Kind::ask, DiagnosticBody::Kind::answer,
                                   DiagnosticBody::Kind::reelect_answer),
         .level = *rc::gen::inRange<std::uint8_t>(0, 3),
@@ -93,23 +93,22 @@ Datagram any_datagram() {
         .question = any<std::uint32_t>(),
         .text = Text<DiagnosticBody::kMaxText>(*rc::gen::arbitrary<std::string>())};
   else if (*rc::gen::inRange(0, 4) == 0)
-    datagram.group = any_group();
+    datagram.body = any_group();
   else if (*rc::gen::arbitrary<bool>())
-    datagram.election =
-        ElectionBody{.kind = *rc::gen::inRange<std::uint8_t>(0, ElectionBody::kKinds),
-                     .not_set = *rc::gen::arbitrary<bool>(),
-                     .was_master = *rc::gen::arbitrary<bool>(),
-                     .reluctance = any<std::uint8_t>(),
-                     .sequence = any<std::uint64_t>(),
-                     .answers = any<std::uint64_t>(),
-                     .round = any<std::uint64_t>(),
-                     .epoch_host = any<HostId>(),
-                     .epoch_incarnation = any<Incarnation>(),
-                     .subject = any<HostId>(),
-                     .subject_incarnation = any<Incarnation>(),
-                     .age = any_span()};
+    datagram.body = ElectionBody{.kind = *rc::gen::inRange<std::uint8_t>(0, ElectionBody::kKinds),
+                                 .not_set = *rc::gen::arbitrary<bool>(),
+                                 .was_master = *rc::gen::arbitrary<bool>(),
+                                 .reluctance = any<std::uint8_t>(),
+                                 .sequence = any<std::uint64_t>(),
+                                 .answers = any<std::uint64_t>(),
+                                 .round = any<std::uint64_t>(),
+                                 .epoch_host = any<HostId>(),
+                                 .epoch_incarnation = any<Incarnation>(),
+                                 .subject = any<HostId>(),
+                                 .subject_incarnation = any<Incarnation>(),
+                                 .age = any_span()};
   else
-    datagram.sync =
+    datagram.body =
         SyncBody{.kind = SyncBody::Kind{*rc::gen::inRange<std::uint8_t>(0, SyncBody::kKinds)},
                  .kernel_stamp = *rc::gen::arbitrary<bool>(),
                  .will_follow = *rc::gen::arbitrary<bool>(),

@@ -24,24 +24,23 @@ inline Datagram sample_election() {
   Datagram datagram{.header = sample_header(),
                     .name = Name("earth"),
                     .view = 0x5152535455565758,
-                    .election = ElectionBody{.kind = 13,
-                                             .not_set = true,
-                                             .was_master = false,
-                                             .reluctance = 7,
-                                             .sequence = 0x6162636465666768,
-                                             .answers = 0x7172737475767778,
-                                             .round = 0x8182838485868788,
-                                             .epoch_host = HostId{0x9192939495969798},
-                                             .epoch_incarnation = Incarnation{0xa1a2a3a4},
-                                             .subject = HostId{0xb1b2b3b4b5b6b7b8},
-                                             .subject_incarnation = Incarnation{0xc1c2c3c4},
-                                             .age = Nanos{0x0102030405060708}},
+                    .body = ElectionBody{.kind = 13,
+                                         .not_set = true,
+                                         .was_master = false,
+                                         .reluctance = 7,
+                                         .sequence = 0x6162636465666768,
+                                         .answers = 0x7172737475767778,
+                                         .round = 0x8182838485868788,
+                                         .epoch_host = HostId{0x9192939495969798},
+                                         .epoch_incarnation = Incarnation{0xa1a2a3a4},
+                                         .subject = HostId{0xb1b2b3b4b5b6b7b8},
+                                         .subject_incarnation = Incarnation{0xc1c2c3c4},
+                                         .age = Nanos{0x0102030405060708}},
                     .time = TimeBody{.bound = Nanos{0x1112131415161718},
                                      .timescale_generation = 0x21222324,
                                      .root = HostId{0x3132333435363738},
                                      .hops = 2,
-                                     .synchronized = true},
-                    .sync = {}};
+                                     .synchronized = true}};
   return datagram;
 }
 
@@ -49,9 +48,7 @@ inline Datagram sample_sync() {
   return {.header = sample_header(),
           .name = {},
           .view = 0,
-          .election = {},
-          .time = {},
-          .sync = SyncBody{.kind = SyncBody::Kind::set_offset,
+          .body = SyncBody{.kind = SyncBody::Kind::set_offset,
                            .kernel_stamp = true,
                            .will_follow = true,
                            .exchange = 0x51525354,
@@ -67,7 +64,7 @@ inline Datagram sample_sync() {
 // A PASS in which every list has its maximum length.
 inline Datagram sample_lock() {
   Datagram datagram{.header = sample_header()};
-  LockBody& body = datagram.lock.emplace();
+  LockBody& body = datagram.body.emplace<LockBody>();
   body.kind = 4;
   body.why = 5;
   body.shared = true;
@@ -101,7 +98,7 @@ inline Datagram sample_lock() {
 // A group body with a name of maximum length.
 inline Datagram sample_group() {
   Datagram datagram{.header = sample_header()};
-  GroupBody& body = datagram.group.emplace();
+  GroupBody& body = datagram.body.emplace<GroupBody>();
   body.kind = GroupBody::Kind::c;
   body.name = GroupName(std::string(kMaxGroupName, 'g'));
   body.leads = body.asks = body.over = true;

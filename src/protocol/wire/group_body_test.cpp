@@ -15,7 +15,7 @@ namespace {
 // Bytes by hand from the tables of doc/reference/wire.md.
 TEST(GroupBody, EncodesAHeartbeat) {
   Datagram datagram{.header = sample_header()};
-  GroupBody& body = datagram.group.emplace();
+  GroupBody& body = datagram.body.emplace<GroupBody>();
   body.kind = GroupBody::Kind::heartbeat;
   body.name = GroupName("web");
   body.leads = true;
@@ -49,7 +49,7 @@ TEST(GroupBody, LongestIsParsedAsWritten) {
 
 TEST(GroupBody, EncodesARingMessage) {
   Datagram datagram{.header = sample_header()};
-  GroupBody& body = datagram.group.emplace();
+  GroupBody& body = datagram.body.emplace<GroupBody>();
   body.kind = GroupBody::Kind::ring;
   body.name = GroupName("web");
   body.phase = 7;
@@ -80,7 +80,7 @@ TEST(GroupBody, EncodesARingMessage) {
 
 TEST(GroupBody, EncodesSignatures) {
   Datagram datagram{.header = sample_header()};
-  GroupBody& body = datagram.group.emplace();
+  GroupBody& body = datagram.body.emplace<GroupBody>();
   body.kind = GroupBody::Kind::b2;
   body.name = GroupName("web");
   body.proof = {.list = 0x3132333435363738, .election = 4, .sender = 5, .size = 6};

@@ -15,7 +15,7 @@ namespace {
 // Bytes by hand from the tables of doc/reference/wire.md.
 TEST(LockBody, EncodesALock) {
   Datagram datagram{.header = sample_header()};
-  LockBody& body = datagram.lock.emplace();
+  LockBody& body = datagram.body.emplace<LockBody>();
   body.kind = 0;
   body.held = true;
   body.name = LockName("door");
@@ -46,9 +46,10 @@ TEST(LockBody, EncodesALock) {
 
 TEST(LockBody, EncodesAVoterSet) {
   Datagram datagram{.header = sample_header()};
-  datagram.voter_set = VoterSetBody{.stage = VoterSetBody::Stage::ready};
-  datagram.voter_set->voters.push_back(HostId{5});
-  datagram.voter_set->voters.push_back(HostId{0x0102030405060708});
+  auto& body = datagram.body.emplace<VoterSetBody>();
+  body.stage = VoterSetBody::Stage::ready;
+  body.voters.push_back(HostId{5});
+  body.voters.push_back(HostId{0x0102030405060708});
   using namespace std::string_literals;
   EXPECT_EQ(written(datagram),
             "\x0a\x12\1\2"
@@ -59,7 +60,7 @@ TEST(LockBody, EncodesAVoterSet) {
 
 Datagram sample_voters() {
   Datagram datagram{.header = sample_header()};
-  LockBody& body = datagram.lock.emplace();
+  LockBody& body = datagram.body.emplace<LockBody>();
   body.kind = 6;
   body.set.number = 3;
   body.set.slots.push_back({HostId{0x1001}, 2});
@@ -168,9 +169,9 @@ TEST(LockBody, RefusesASeventhStanding) {
 
 TEST(LockBody, RefusesAVoterSetOutOfOrder) {
   Datagram datagram{.header = sample_header()};
-  datagram.voter_set.emplace();
-  datagram.voter_set->voters.push_back(HostId{5});
-  datagram.voter_set->voters.push_back(HostId{6});
+  auto& body = datagram.body.emplace<VoterSetBody>();
+  body.voters.push_back(HostId{5});
+  body.voters.push_back(HostId{6});
   EXPECT_EQ(with_byte(datagram, kFirst + 17, 5), Error::bad_value) << "the same voter twice";
   EXPECT_EQ(with_byte(datagram, kFirst + 17, 4), Error::bad_value);
   EXPECT_EQ(with_byte(datagram, kFirst, 3), Error::bad_kind) << "stage";

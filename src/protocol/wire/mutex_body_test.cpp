@@ -14,20 +14,20 @@ namespace {
 
 Datagram sample_mutex() {
   Datagram datagram{.header = sample_header()};
-  datagram.bounded_delay = MutexBody{.kind = 1,
-                                     .shared = true,
-                                     .reply = true,
-                                     .name = LockName("door"),
-                                     .view = 2,
-                                     .number = 3,
-                                     .ahead = 0x0405,
-                                     .incarnation = 6};
+  datagram.body = MutexBody{.kind = 1,
+                            .shared = true,
+                            .reply = true,
+                            .name = LockName("door"),
+                            .view = 2,
+                            .number = 3,
+                            .ahead = 0x0405,
+                            .incarnation = 6};
   return datagram;
 }
 
 Datagram sample_beat() {
   Datagram datagram{.header = sample_header()};
-  BeatBody& body = datagram.beat.emplace();
+  BeatBody& body = datagram.body.emplace<BeatBody>();
   body.view = 2;
   body.number = 3;
   body.busy = true;
