@@ -51,12 +51,6 @@ class Servo {
 
   double rate() const { return rate_; }  // rate of theta in the last call
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("rate", self.rate_);
-    visit("frequency", self.frequency_);
-  }
-
  private:
   static double limited(double frequency);
 

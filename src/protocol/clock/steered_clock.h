@@ -36,13 +36,6 @@ class SteeredClock {
   }
   void step(Nanos by) { shows_ += by; }
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("anchor", self.anchor_);
-    visit("shows", self.shows_);
-    visit("rate", self.rate_);
-  }
-
  private:
   static std::int64_t in_femtos(double rate) { return std::llround(rate * 1e15); }
 

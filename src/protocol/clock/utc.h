@@ -36,12 +36,6 @@ class UtcFollower {
   std::optional<double> gap() const { return gap_; }
   double rate() const { return rate_; }
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("trim", self.trim_);
-    visit("rate", self.rate_);
-  }
-
  private:
   std::optional<double> gap_;
   double trim_ = 0;  // learnt rate of UTC against network time

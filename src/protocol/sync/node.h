@@ -36,12 +36,6 @@ struct Path {
   std::uint8_t hops = 0;  // networks between the root and the master
 
   bool operator==(const Path&) const = default;
-
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("root", self.root);
-    visit("hops", self.hops);
-  }
 };
 
 class Node {
@@ -53,13 +47,6 @@ class Node {
 
     const election::Message* election() const { return std::get_if<0>(&body.body); }
     const SyncMessage* sync() const { return std::get_if<1>(&body.body); }
-
-    template <class Self, class Visitor>
-    static void fields(Self& self, Visitor& visit) {
-      visit("network", self.network);
-      visit("path", self.path);
-      visit("body", self.body);
-    }
   };
 
   struct Command {
@@ -115,15 +102,6 @@ class Node {
   Path path() const;                                   // of this node's own time
   NodeId self() const { return identity_.self; }
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    for (auto& slot : self.slots_) visit("slot", slot);
-    visit("upstream", self.upstream_);
-    visit("told_out", self.barred_by_operator_);
-    visit("outvoted", self.outvoted_);
-    visit("sync", self.sync_);
-  }
-
  private:
   struct Slot {
     election::MasterElection election;
@@ -131,15 +109,6 @@ class Node {
     NodeId master = kNobody;
     Path path{};
     bool path_heard = false;  // `path` comes from this master; false: it is an assumption
-
-    template <class Self, class Visitor>
-    static void fields(Self& self, Visitor& visit) {
-      visit("election", self.election);
-      visit("leads", self.leads);
-      visit("master", self.master);
-      visit("path", self.path);
-      visit("path_heard", self.path_heard);
-    }
   };
 
   struct ElectionTimers {
@@ -176,5 +145,5 @@ inline std::string_view name_of(const Node::Message& message) {
   return election != nullptr ? election::name_of(*election) : name_of(*message.sync());
 }
 
-static_assert(CheckableMachine<Node>);
+static_assert(Machine<Node>);
 }  // namespace tempo::node

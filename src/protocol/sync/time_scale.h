@@ -43,18 +43,6 @@ class TimeScale {
     bool objects = false;       // the member objects to our time
     Nanos utc_gap{0};           // UTC minus network time, if it carries UTC
     Nanos utc_bound{0};         // error bound of utc_gap; 0: it carries no UTC
-
-    template <class Self, class Visitor>
-    static void fields(Self& self, Visitor& visit) {
-      visit("offset", self.offset);
-      visit("rate_ppt", self.rate_ppt);
-      visit("error", self.error);
-      visit("sigma", self.sigma);
-      visit("bound", self.bound);
-      visit("objects", self.objects);
-      visit("utc_gap", self.utc_gap);
-      visit("utc_bound", self.utc_bound);
-    }
   };
   struct Member : Report {
     Instant since{};      // first report
@@ -62,16 +50,6 @@ class TimeScale {
     Nanos origin{0};      // first offset; differences from it fit a double
     Nanos every{0};       // approximate interval of its reports
     bool faulty = false;  // outside the largest consistent group at the last round
-
-    template <class Self, class Visitor>
-    static void fields(Self& self, Visitor& visit) {
-      Report::fields(self, visit);
-      visit("since", self.since);
-      visit("heard", self.heard);
-      visit("origin", self.origin);
-      visit("every", self.every);
-      visit("faulty", self.faulty);
-    }
   };
 
   // This node leads from now on. `young`: there was no network time before.
@@ -97,18 +75,6 @@ class TimeScale {
 
   // Whether most members, and at least two, object to our time.
   bool outvoted(Instant now) const;
-
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("members", self.members_);
-    visit("since", self.since_);
-    visit("young", self.young_);
-    visit("theta", self.theta_);
-    visit("round_at", self.round_at_);
-    visit("slope", self.slope_);
-    visit("utc", self.utc_);
-    visit("pulled_at", self.pulled_at_);
-  }
 
  private:
   clock::Aim ensemble_round(Instant now, const clock::SteeredClock& steered, double rate);
