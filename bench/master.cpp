@@ -48,13 +48,12 @@ class Master {
       advance(now_ + apart);
       const double t = in_seconds(now_.time_since_epoch());
       const double rate = (i % 100) * 1e-6 - 50e-6;
-      receive(i,
-              SyncMessage{.kind = SyncMessage::Kind::probe,
-                          .exchange = ++exchange_,
-                          .offset = Nanos{std::llround(rate * t * 1e9)} + noise_.uniform(-1us, 1us),
-                          .rate_ppt = std::llround(rate * 1e12),
-                          .sigma = 1us,
-                          .bound = 100us});
+      receive(i, Probe{.exchange = ++exchange_,
+                       .report = {.offset = Nanos{std::llround(rate * t * 1e9)} +
+                                            noise_.uniform(-1us, 1us),
+                                  .rate_ppt = std::llround(rate * 1e12),
+                                  .sigma = 1us,
+                                  .bound = 100us}});
     }
   }
   std::uint64_t sent() const { return sent_; }
@@ -71,7 +70,7 @@ class Master {
   template <class Body>
   void receive(std::uint32_t from, const Body& body) {
     Node::Message message;
-    message.body = {body};
+    message.body = body;
     step([&](Node& node, auto& turn) { node.receive(turn, NodeId{from}, message); });
   }
   // Steps the node and acknowledges its reliable messages at once.
@@ -88,10 +87,10 @@ class Master {
           output.kind == OutputKind::send ? output.message.election() : nullptr;
       if (message == nullptr || !election::reliable(message->kind)) continue;
       Node::Message ack;
-      ack.body = {election::Message{.kind = election::Kind::ack,
-                                    .incarnation = Incarnation{1},
-                                    .answers = message->sequence,
-                                    .subject_incarnation = message->incarnation}};
+      ack.body = election::Message{.kind = election::Kind::ack,
+                                   .incarnation = Incarnation{1},
+                                   .answers = message->sequence,
+                                   .subject_incarnation = message->incarnation};
       acks.emplace_back(output.to, ack);
     }
     for (const auto& [from, ack] : acks) {

@@ -35,6 +35,17 @@ std::string signed_text(Nanos by) {
   return (by < Nanos{0} ? "-" : "+") + span_text(std::chrono::abs(by));
 }
 
+// The exchange of a message that needs a transmit timestamp; nullopt: it needs none.
+std::optional<std::uint32_t> exchange_to_stamp(const node::Node::Message& message) {
+  const node::SyncMessage* sync = message.sync();
+  if (sync == nullptr) return std::nullopt;
+  const auto* probe = std::get_if<node::Probe>(sync);
+  if (probe != nullptr && probe->wants_follow_up) return probe->exchange;
+  const auto* echo = std::get_if<node::Echo>(sync);
+  if (echo != nullptr && echo->follow_up_comes) return echo->exchange;
+  return std::nullopt;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Worker>> Worker::create(const DaemonIdentity& identity,
@@ -104,18 +115,15 @@ void Worker::join(std::uint8_t number) {
     if (departed) read_departures(there);
     ready(there);
   });
-  step([&](auto& turn) {
-    node_.command(turn, {.what = node::Node::Command::What::join, .network = number});
-  });
+  step([&](auto& turn) { node_.command(turn, node::Node::Join{number}); });
   set_leadership(number);
 }
 
 void Worker::set_leadership(std::uint8_t number) {
   const bool may = identity_.settings.may_lead && !duplicate_id_;
   step([&](auto& turn) {
-    node_.command(turn,
-                  {.network = number,
-                   .election = may ? election::Command::come_back : election::Command::stay_out});
+    node_.command(turn, node::Node::ElectionCommand{number, may ? election::Command::come_back
+                                                                : election::Command::stay_out});
   });
 }
 
@@ -177,12 +185,11 @@ void Worker::read_departures(std::uint8_t number) {
     const std::optional<Links::Departed> departed = links_.departed(number);
     if (!departed) return;
     step([&](auto& turn) {
-      node_.command(turn, {.what = node::Node::Command::What::sync,
-                           .network = number,
-                           .sync = {.what = node::SyncCommand::What::departed,
-                                    .peer = departed->host,
-                                    .exchange = departed->exchange,
-                                    .at = std::min(departed->at, turn.now)}});
+      node_.command(turn, node::Node::ClockCommand{
+                              .command = node::Departed{.peer = departed->host,
+                                                        .exchange = departed->exchange,
+                                                        .at = std::min(departed->at, turn.now)},
+                              .network = number});
     });
   }
 }
@@ -214,55 +221,62 @@ void Worker::transmit(const Output<node::Node>& output) {
     links_.broadcast(number, bytes);
     return;
   }
-  const node::SyncMessage* sync = output.message.sync();
-  std::optional<std::uint32_t> stamped;
-  if (sync != nullptr && sync->will_follow) stamped = sync->exchange;
-  if (!links_.send(number, output.to, bytes, stamped)) ++unsent_;
+  if (!links_.send(number, output.to, bytes, exchange_to_stamp(output.message))) ++unsent_;
 }
 
 void Worker::on_notice(const node::Node::Notice& notice) {
-  using What = node::Node::Notice::What;
-  switch (notice.what) {
-    case What::election: {
-      const std::string& network = links_.label(notice.network);
-      const std::string peer = name_of(notice.election.peer);
-      if (notice.election.news == election::Change::leads)
-        emit_event("became-master", fmt::format("{}: this machine is master, epoch {}", network,
-                                                notice.election.epoch.round));
-      else if (notice.election.news == election::Change::follows) {
-        if (states_[notice.network] == "master")
-          emit_event("two-masters",
-                     fmt::format("{}: this machine and {} were both masters", network, peer));
-        emit_event("master-changed", fmt::format("{}: {} is master, epoch {}", network, peer,
-                                                 notice.election.epoch.round));
-      } else if (notice.election.news == election::Change::peer_down)
-        emit_event("host-down", fmt::format("{}: {} does not answer", network, peer));
-      break;
-    }
-    case What::sync:
-      if (notice.sync.what == node::SyncNotice::What::stepped) {
-        emit_event("clock-stepped",
-                   fmt::format("clock stepped by {}", signed_text(notice.sync.by)));
-        follow_clock(true);
-        publish();
-      } else if (notice.sync.what == node::SyncNotice::What::steered) {
-        follow_clock(false);
-        publish();
-      } else if (notice.sync.what == node::SyncNotice::What::offset_set) {
-        emit_event("time-set", fmt::format("an operator changed network time by {}",
-                                           signed_text(notice.sync.by)));
-      }
-      break;
-    case What::upstream:
-      if (notice.network != node::kNoNetwork && links_.count() > 1)
-        emit_event("time-source",
-                   fmt::format("clock follows network {}", links_.label(notice.network)));
-      break;
-    case What::circle:
-      emit_event("time-circle", fmt::format("{}: time loop detected; not following this network",
-                                            links_.label(notice.network)));
-      break;
-  }
+  using node::Node;
+  std::visit(
+      Overloaded{
+          [this](const Node::ElectionNotice& one) { on_election_notice(one.network, one.notice); },
+          [this](const Node::ClockNotice& one) { on_clock_notice(one.notice); },
+          [this](const Node::UpstreamChanged& now) {
+            if (now.network != node::kNoNetwork && links_.count() > 1)
+              emit_event("time-source",
+                         fmt::format("clock follows network {}", links_.label(now.network)));
+          },
+          [this](const Node::TimeLoop& loop) {
+            emit_event("time-circle",
+                       fmt::format("{}: time loop detected; not following this network",
+                                   links_.label(loop.network)));
+          }},
+      notice);
+}
+
+void Worker::on_election_notice(std::uint8_t number, const election::Notice& notice) {
+  const std::string& network = links_.label(number);
+  const std::string peer = name_of(notice.peer);
+  if (notice.news == election::Change::leads)
+    emit_event("became-master",
+               fmt::format("{}: this machine is master, epoch {}", network, notice.epoch.round));
+  else if (notice.news == election::Change::follows) {
+    if (states_[number] == "master")
+      emit_event("two-masters",
+                 fmt::format("{}: this machine and {} were both masters", network, peer));
+    emit_event("master-changed",
+               fmt::format("{}: {} is master, epoch {}", network, peer, notice.epoch.round));
+  } else if (notice.news == election::Change::peer_down)
+    emit_event("host-down", fmt::format("{}: {} does not answer", network, peer));
+}
+
+void Worker::on_clock_notice(const node::SyncNotice& notice) {
+  std::visit(Overloaded{[this](const node::Stepped& stepped) {
+                          emit_event("clock-stepped",
+                                     fmt::format("clock stepped by {}", signed_text(stepped.by)));
+                          follow_clock(true);
+                          publish();
+                        },
+                        [this](const node::Steered&) {
+                          follow_clock(false);
+                          publish();
+                        },
+                        [this](const node::NetworkTimeSet& set) {
+                          emit_event("time-set",
+                                     fmt::format("an operator changed network time by {}",
+                                                 signed_text(set.by)));
+                        },
+                        [](const node::Outvoted&) {}, [](const node::Reinstated&) {}},
+             notice);
 }
 
 // Call it after the system clock has moved, so that no client sees the new time before that.
@@ -367,7 +381,7 @@ void Worker::stop_cleanly() {
   publisher_.reset();
   for (std::uint8_t i = 0; i < links_.count(); ++i)
     step([&](auto& turn) {
-      node_.command(turn, {.network = i, .election = election::Command::stop});
+      node_.command(turn, node::Node::ElectionCommand{i, election::Command::stop});
     });
   save_rate();
   log_info("stopped");
@@ -397,12 +411,10 @@ void Worker::carry_utc() {
   if (!synchronized) return;
   const Nanos utc = leaps_.utc(state->raw, state->real, state->tai);
   step([&](auto& turn) {
-    node_.command(turn, {.what = node::Node::Command::What::sync,
-                         .network = node::kNoNetwork,
-                         .sync = {.what = node::SyncCommand::What::utc,
-                                  .at = oscillator_->at(state->raw),
-                                  .by = utc,
-                                  .bound = std::max(state->most_error, Nanos{1})}});
+    node_.command(turn, node::Node::ClockCommand{
+                            node::CarryUtc{.at = oscillator_->at(state->raw),
+                                           .utc = utc,
+                                           .bound = std::max(state->most_error, Nanos{1})}});
   });
 }
 

@@ -122,6 +122,8 @@ class Worker {
   void carry_out();
   void transmit(const Output<node::Node>& output);
   void on_notice(const node::Node::Notice& notice);
+  void on_election_notice(std::uint8_t number, const election::Notice& notice);
+  void on_clock_notice(const node::SyncNotice& notice);
   void follow_clock(bool stepped);
   void publish();
   void carry_utc();

@@ -48,7 +48,7 @@ void Worker::resign(std::uint8_t number, const std::string& asker) {
   emit_event("reelect", fmt::format("{}: this machine resigns at the request of {}",
                                     links_.label(number), asker));
   step([&](auto& turn) {
-    node_.command(turn, {.network = number, .election = election::Command::resign});
+    node_.command(turn, node::Node::ElectionCommand{number, election::Command::resign});
   });
 }
 
@@ -128,11 +128,8 @@ Result<void> Worker::set_time(Nanos by) {
   const node::Reading::Status status = reading().status;
   if (status != node::Reading::Status::synchronized && status != node::Reading::Status::leads)
     return std::unexpected("this machine has no network time yet; wait with 'tempo wait-sync'");
-  step([&](auto& turn) {
-    node_.command(turn, {.what = node::Node::Command::What::sync,
-                         .network = node::kNoNetwork,
-                         .sync = {.what = node::SyncCommand::What::set_offset, .by = by}});
-  });
+  step(
+      [&](auto& turn) { node_.command(turn, node::Node::ClockCommand{node::SetNetworkTime{by}}); });
   return {};
 }
 

@@ -48,7 +48,7 @@ Bytes Forger::forge(What what, Seal seal) {
   wire::Datagram datagram{.header = captured_.header, .name = captured_.name};
   datagram.header.number += kAhead + made_;
   if (what == What::set_offset) {
-    datagram.body = wire::SyncBody{.kind = wire::SyncBody::Kind::set_offset,
+    datagram.body = wire::SyncBody{.kind = wire::SyncBody::Kind::set_time,
                                    .exchange = static_cast<std::uint32_t>(made_),
                                    .offset_ns = kOffset.count()};
   } else {

@@ -67,7 +67,7 @@ TEST(Publisher, PublishesAlongRawTime) {
   Stream chance(1, 0, 0);
   StreamDraw draw(chance);
   Turn<node::Sync> turn{oscillator->now(), draw, outbox};
-  sync.command(turn, {.what = node::SyncCommand::What::lead});
+  sync.command(turn, node::Lead{});
   {
     Publisher publisher(*page::Writer::open(path));
     publisher.publish(*oscillator, sync);

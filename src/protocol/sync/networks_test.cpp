@@ -42,14 +42,12 @@ class Networks {
       step(i, [](Node& node, auto& turn) { node.start(turn); });
   }
   void join(std::uint32_t i, std::uint8_t network) {
-    step(i, [&](Node& node, auto& turn) {
-      node.command(turn, {.what = Node::Command::What::join, .network = network});
-    });
+    step(i, [&](Node& node, auto& turn) { node.command(turn, Node::Join{network}); });
   }
   void crash(std::uint32_t i) { up_[i] = false; }
   void resign(std::uint32_t i) {
     step(i, [](Node& node, auto& turn) {
-      node.command(turn, {.network = 0, .election = election::Command::resign});
+      node.command(turn, Node::ElectionCommand{0, election::Command::resign});
     });
   }
   int circles() const { return circles_; }  // time loops reported so far
@@ -134,7 +132,7 @@ class Networks {
     ASSERT_EQ(nodes_[i].check(), nullptr) << nodes_[i].check();
     for (const auto& output : out_) {
       if (output.kind == OutputKind::notice) {
-        circles_ += output.notice.what == Node::Notice::What::circle ? 1 : 0;
+        circles_ += std::holds_alternative<Node::TimeLoop>(output.notice) ? 1 : 0;
         continue;
       }
       const int lan = placed_[i].networks.at(output.message.network);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/overloaded.h"
+
 namespace tempo::node {
 Node::Node(const Identity& identity, std::uint8_t networks, const election::Rules& rules,
            const Sync::Start& clock, const SyncRules& sync_rules)
@@ -46,29 +48,30 @@ void Node::on_timer(Turn<Node>& turn, TimerId timer) {
 }
 
 void Node::command(Turn<Node>& turn, const Command& command) {
-  switch (command.what) {
-    case Command::What::join:
-      if (command.network >= kMaxNetworks || slots_[command.network]) return;
-      slots_[command.network].emplace(
-          Slot{.election = {{identity_.self, identity_.incarnation, identity_.priority}, *rules_}});
-      step_election(turn, command.network,
-                    [](auto& machine, auto& inner) { machine.start(inner); });
-      break;
-    case Command::What::election:
-      if (command.network >= kMaxNetworks || !slots_[command.network]) return;
-      if (command.election == election::Command::stay_out) barred_by_operator_ = true;
-      if (command.election == election::Command::come_back) {
-        barred_by_operator_ = false;
-        if (outvoted_) return;
-      }
-      step_election(turn, command.network,
-                    [&](auto& machine, auto& inner) { machine.command(inner, command.election); });
-      break;
-    case Command::What::sync:
-      step_sync(turn, command.network == kNoNetwork ? upstream_ : command.network,
-                [&](auto& machine, auto& inner) { machine.command(inner, command.sync); });
-      break;
+  std::visit([&](const auto& one) { on_command(turn, one); }, command);
+}
+
+void Node::on_command(Turn<Node>& turn, const Join& join) {
+  if (join.network >= kMaxNetworks || slots_[join.network]) return;
+  slots_[join.network].emplace(
+      Slot{.election = {{identity_.self, identity_.incarnation, identity_.priority}, *rules_}});
+  step_election(turn, join.network, [](auto& machine, auto& inner) { machine.start(inner); });
+}
+
+void Node::on_command(Turn<Node>& turn, const ElectionCommand& command) {
+  if (command.network >= kMaxNetworks || !slots_[command.network]) return;
+  if (command.command == election::Command::stay_out) barred_by_operator_ = true;
+  if (command.command == election::Command::come_back) {
+    barred_by_operator_ = false;
+    if (outvoted_) return;
   }
+  step_election(turn, command.network,
+                [&](auto& machine, auto& inner) { machine.command(inner, command.command); });
+}
+
+void Node::on_command(Turn<Node>& turn, const ClockCommand& command) {
+  step_sync(turn, command.network == kNoNetwork ? upstream_ : command.network,
+            [&](auto& machine, auto& inner) { machine.command(inner, command.command); });
 }
 
 // --- steps of the parts ---
@@ -83,7 +86,7 @@ void Node::step_election(Turn<Node>& turn, std::uint8_t network, Step step) {
       if (output.kind == OutputKind::notice) on_notice(turn, network, output.notice);
     for (const auto& output : out)
       pass_on(turn, output, [&](const election::Message& message) {
-        Message whole{.network = network, .body = {message}};
+        Message whole{.network = network, .body = message};
         if (election::masters_message(message.kind)) whole.path = path();
         return whole;
       });
@@ -92,25 +95,26 @@ void Node::step_election(Turn<Node>& turn, std::uint8_t network, Step step) {
 
 template <class Step>
 void Node::step_sync(Turn<Node>& turn, std::uint8_t network, Step step) {
-  std::optional<SyncNotice> verdict;
+  std::optional<bool> outvoted;
   step_part(turn, sync_, step, [&](const Output<Sync>& output) {
     const auto whole = [&](const SyncMessage& message) {
-      return Message{.network = network, .body = {message}};
+      return Message{.network = network, .body = message};
     };
     if (pass_on(turn, output, whole)) return;
-    turn.out.notify({.what = Notice::What::sync, .network = network, .sync = output.notice});
-    if (output.notice.what == SyncNotice::What::stepped && upstream_ != kNoNetwork && leads_any())
-      sync_.pass_on_step();
-    if (output.notice.what == SyncNotice::What::outvoted ||
-        output.notice.what == SyncNotice::What::reinstated)
-      verdict = output.notice;
+    turn.out.notify(ClockNotice{output.notice});
+    std::visit(Overloaded{[&](const Stepped&) {
+                            if (upstream_ != kNoNetwork && leads_any()) sync_.pass_on_step();
+                          },
+                          [&](const Outvoted&) { outvoted = true; },
+                          [&](const Reinstated&) { outvoted = false; }, [](const auto&) {}},
+               output.notice);
   });
-  if (verdict) on_sync_notice(turn, *verdict);
+  if (outvoted) on_verdict(turn, *outvoted);
 }
 
 // An outvoted node leads in no network until it is reinstated.
-void Node::on_sync_notice(Turn<Node>& turn, const SyncNotice& notice) {
-  outvoted_ = notice.what == SyncNotice::What::outvoted;
+void Node::on_verdict(Turn<Node>& turn, bool outvoted) {
+  outvoted_ = outvoted;
   if (barred_by_operator_) return;
   for (std::uint8_t i = 0; i < kMaxNetworks; ++i)
     if (slots_[i])
@@ -120,14 +124,10 @@ void Node::on_sync_notice(Turn<Node>& turn, const SyncNotice& notice) {
       });
 }
 
-void Node::command_sync(Turn<Node>& turn, const SyncCommand& command) {
-  step_sync(turn, upstream_, [&](auto& machine, auto& inner) { machine.command(inner, command); });
-}
-
 // Applies a notice of one network's election to the clock.
 void Node::on_notice(Turn<Node>& turn, std::uint8_t network, const election::Notice& notice) {
   Slot& slot = *slots_[network];
-  turn.out.notify({.what = Notice::What::election, .network = network, .election = notice});
+  turn.out.notify(ElectionNotice{.network = network, .notice = notice});
   switch (notice.news) {
     case election::Change::leads:
       slot.leads = true;
@@ -146,11 +146,10 @@ void Node::on_notice(Turn<Node>& turn, std::uint8_t network, const election::Not
       choose(turn);
       break;
     case election::Change::adjusted:
+      if (network == upstream_) on_command(turn, ClockCommand{Adjust{}});
+      break;
     case election::Change::set:
-      if (network == upstream_)
-        command_sync(turn,
-                     {.what = notice.news == election::Change::set ? SyncCommand::What::set
-                                                                   : SyncCommand::What::adjust});
+      if (network == upstream_) on_command(turn, ClockCommand{Set{}});
       break;
     case election::Change::peer_down:
     case election::Change::ended:
@@ -186,8 +185,7 @@ void Node::receive_path(Turn<Node>& turn, std::uint8_t network, NodeId from,
   if (slot.path == message.path) return;
   const bool was_usable = usable(slot);
   slot.path = message.path;
-  if (was_usable && !usable(slot))
-    turn.out.notify({.what = Notice::What::circle, .network = network});
+  if (was_usable && !usable(slot)) turn.out.notify(TimeLoop{network});
   choose(turn);
 }
 
@@ -214,10 +212,8 @@ void Node::choose(Turn<Node>& turn) {
   if (best != upstream_ || master != upstream_master_) {
     upstream_ = best;
     upstream_master_ = master;
-    command_sync(turn, best == kNoNetwork
-                           ? SyncCommand{.what = SyncCommand::What::lead}
-                           : SyncCommand{.what = SyncCommand::What::follow, .peer = master});
-    turn.out.notify({.what = Notice::What::upstream, .network = upstream_});
+    on_command(turn, ClockCommand{best == kNoNetwork ? SyncCommand{Lead{}} : Follow{master}});
+    turn.out.notify(UpstreamChanged{upstream_});
   }
   claim_worse(turn);
 }

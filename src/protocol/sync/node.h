@@ -19,8 +19,9 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <variant>
 
-#include "machine/mux.h"
+#include "machine/compose.h"
 #include "protocol/election/master.h"
 #include "protocol/sync/sync.h"
 
@@ -43,32 +44,39 @@ class Node {
   struct Message {
     std::uint8_t network = 0;
     Path path{};  // in a master's election messages
-    OneOf<election::Message, SyncMessage> body{};
+    std::variant<election::Message, SyncMessage> body{};
 
-    const election::Message* election() const { return std::get_if<0>(&body.body); }
-    const SyncMessage* sync() const { return std::get_if<1>(&body.body); }
+    const election::Message* election() const { return std::get_if<0>(&body); }
+    const SyncMessage* sync() const { return std::get_if<1>(&body); }
   };
 
-  struct Command {
-    enum class What : std::uint8_t { join, election, sync };
-    What what = What::election;
-    std::uint8_t network = 0;  // join: the network to join; election: the network concerned
-    election::Command election{};
-    SyncCommand sync{};
-  };
-
-  struct Notice {
-    enum class What : std::uint8_t {
-      election,  // from this network's election
-      sync,      // from the clock
-      upstream,  // the clock follows this network's master from now on (kNoNetwork: leads)
-      circle,    // time loop: this network's time comes from this node, or its path is too long
-    };
-    What what = What::election;
+  struct Join {
     std::uint8_t network = 0;
-    election::Notice election{};
-    SyncNotice sync{};
   };
+  struct ElectionCommand {
+    std::uint8_t network = 0;
+    election::Command command{};
+  };
+  struct ClockCommand {
+    SyncCommand command{};
+    std::uint8_t network = kNoNetwork;  // for its messages; kNoNetwork: the one it follows
+  };
+  using Command = std::variant<Join, ElectionCommand, ClockCommand>;
+
+  struct ElectionNotice {
+    std::uint8_t network = 0;
+    election::Notice notice{};
+  };
+  struct ClockNotice {
+    SyncNotice notice{};
+  };
+  struct UpstreamChanged {
+    std::uint8_t network = 0;  // the clock follows its master from now on; kNoNetwork: leads
+  };
+  struct TimeLoop {
+    std::uint8_t network = 0;  // its time comes from this node, or its path is too long
+  };
+  using Notice = std::variant<ElectionNotice, ClockNotice, UpstreamChanged, TimeLoop>;
 
   struct Identity {
     NodeId self;
@@ -121,13 +129,15 @@ class Node {
   void step_election(Turn<Node>& turn, std::uint8_t network, Step step);
   template <class Step>
   void step_sync(Turn<Node>& turn, std::uint8_t network, Step step);
-  void command_sync(Turn<Node>& turn, const SyncCommand& command);
+  void on_command(Turn<Node>& turn, const Join& join);
+  void on_command(Turn<Node>& turn, const ElectionCommand& command);
+  void on_command(Turn<Node>& turn, const ClockCommand& command);
   void on_notice(Turn<Node>& turn, std::uint8_t network, const election::Notice& notice);
   void receive_path(Turn<Node>& turn, std::uint8_t network, NodeId from, const Message& message);
   void choose(Turn<Node>& turn);
   bool leads_any() const;
   void claim_worse(Turn<Node>& turn);
-  void on_sync_notice(Turn<Node>& turn, const SyncNotice& notice);
+  void on_verdict(Turn<Node>& turn, bool outvoted);
   bool usable(const Slot& slot) const;
 
   Identity identity_;

@@ -98,7 +98,7 @@ TEST(Node, TheFirstMasterDoesNotStepWhenItResigns) {
     const NodeId first = network.master();
     ASSERT_NE(first, kNobody) << "seed " << seed;
     const std::uint64_t steps = network.watch().steps;
-    network.world().command(first, {.network = 0, .election = election::Command::resign});
+    network.world().command(first, Node::ElectionCommand{0, election::Command::resign});
     network.run(20s);
     ASSERT_NE(network.master(), kNobody) << "seed " << seed;
     EXPECT_NE(network.master(), first) << "seed " << seed;
@@ -128,11 +128,11 @@ TEST(Node, AFormerMasterThatWasNeverSetIsSet) {
     ASSERT_EQ(network.reading(index(kLate)).status, Reading::Status::unsynchronized);
     ASSERT_GT(network.spread(), 10ms) << "seed " << seed;
     network.world().crash(first);
-    network.world().command(kLate, {.network = 0, .election = election::Command::stand});
+    network.world().command(kLate, Node::ElectionCommand{0, election::Command::stand});
     network.run(2s);
     ASSERT_EQ(network.master(), kLate) << "seed " << seed;
     isolated = false;
-    network.world().command(kLate, {.network = 0, .election = election::Command::resign});
+    network.world().command(kLate, Node::ElectionCommand{0, election::Command::resign});
     network.run(15s);
     ASSERT_NE(network.master(), kNobody) << "seed " << seed;
     ASSERT_NE(network.master(), kLate) << "seed " << seed;

@@ -25,10 +25,10 @@ struct ClockWatch : sim::NoWatch {
     if (election != nullptr && election->kind == election::Kind::masterup)
       first_masterup = std::min(first_masterup, world.now());
   }
-  template <class World, class Notice>
-  void noticed(const World&, NodeId, const Notice& notice) {
-    if (notice.what == Node::Notice::What::sync && notice.sync.what == SyncNotice::What::stepped)
-      ++steps;
+  template <class World>
+  void noticed(const World&, NodeId, const Node::Notice& notice) {
+    const auto* clock = std::get_if<Node::ClockNotice>(&notice);
+    if (clock != nullptr && std::holds_alternative<Stepped>(clock->notice)) ++steps;
   }
 };
 

@@ -22,15 +22,10 @@ constexpr Nanos kContradictionMargin = 50us;  // beyond the bounds of an old and
 constexpr Nanos kObject = 8s;        // length of an objection; then our own clock was wrong
 constexpr Nanos kFaultLatency = 6s;  // records older than this precede a fault that is detected now
 
-constexpr Nanos kUtcLifetime = 5s;   // of a command `utc`
+constexpr Nanos kUtcLifetime = 5s;   // of a CarryUtc
 constexpr double kRawRate = 200e-6;  // largest rate error of a raw clock
 
 }  // namespace
-
-std::string_view name_of(SyncMessage::Kind kind) {
-  constexpr std::array<std::string_view, 4> kNames{"probe", "echo", "follow_up", "shift"};
-  return kNames.at(static_cast<std::size_t>(kind));
-}
 
 std::string_view name_of(Reading::Status status) {
   constexpr std::array<std::string_view, 4> kNames{"unsynchronized", "holdover", "synchronized",
@@ -46,54 +41,45 @@ Instant Sync::stamp(Instant instant) const {
   return instant - instant.time_since_epoch() % rules_->stamp_grain;
 }
 
-Instant Sync::arrival(const Turn<Sync>& turn, const Message& message) const {
-  return stamp(message.arrived == Instant{} ? turn.now : std::min(message.arrived, turn.now));
+Instant Sync::arrival(Instant now, Instant arrived) const {
+  return stamp(arrived == Instant{} ? now : std::min(arrived, now));
 }
 
 void Sync::start(Turn<Sync>& /*turn*/) {}
 
 void Sync::command(Turn<Sync>& turn, const Command& command) {
-  switch (command.what) {
-    case Command::What::follow:
-      follow(turn, command.peer);
-      break;
-    case Command::What::lead:
-      lead(turn);
-      break;
-    case Command::What::set:
-      may_step_ = true;
-      correct(turn);
-      break;
-    case Command::What::adjust:
-      correct(turn);
-      break;
-    case Command::What::departed: {
-      if (command.peer != reference_ || reference_ == kNobody) {
-        turn.out.send(command.peer, {.kind = Message::Kind::follow_up,
-                                     .exchange = command.exchange,
-                                     .sent = raw_of(command.at)});
-        break;
-      }
-      const auto found = std::ranges::find(pending_, command.exchange, &PendingExchange::exchange);
-      if (found != pending_.end() && command.exchange != 0 && command.at <= turn.now)
-        found->asked = command.at;
-      break;
-    }
-    case Command::What::utc:
-      utc_ = {
-          .at = command.at, .beyond_raw = command.by - raw_of(command.at), .bound = command.bound};
-      break;
-    case Command::What::set_offset:
-      if (leads_) {
-        set_network_time(turn, command.by);
-      } else if (reference_ != kNobody) {
-        set_offset_by_ = command.by;
-        set_offset_sends_left_ = kSetOffsetSends;
-        ++set_offset_number_;
-        send_set_offset(turn);
-      }
-      break;
+  std::visit([&](const auto& one) { on_command(turn, one); }, command);
+}
+
+void Sync::on_command(Turn<Sync>& turn, const Set& /*command*/) {
+  may_step_ = true;
+  correct(turn);
+}
+
+void Sync::on_command(Turn<Sync>& turn, const Departed& departed) {
+  if (departed.peer != reference_ || reference_ == kNobody) {
+    turn.out.send(departed.peer,
+                  FollowUp{.exchange = departed.exchange, .sent = raw_of(departed.at)});
+    return;
   }
+  const auto found = std::ranges::find(pending_, departed.exchange, &PendingExchange::exchange);
+  if (found != pending_.end() && departed.exchange != 0 && departed.at <= turn.now)
+    found->asked = departed.at;
+}
+
+void Sync::on_command(Turn<Sync>& turn, const SetNetworkTime& command) {
+  if (leads_) {
+    set_network_time(turn, command.by);
+  } else if (reference_ != kNobody) {
+    set_offset_by_ = command.by;
+    set_offset_sends_left_ = kSetOffsetSends;
+    ++set_offset_number_;
+    send_set_offset(turn);
+  }
+}
+
+void Sync::on_command(Turn<Sync>& /*turn*/, const CarryUtc& command) {
+  utc_ = {.at = command.at, .beyond_raw = command.utc - raw_of(command.at), .bound = command.bound};
 }
 
 // --- following ---
@@ -185,20 +171,7 @@ const clock::Holdover& Sync::record_before_fault(Instant now) const {
 }
 
 void Sync::receive(Turn<Sync>& turn, NodeId from, const Message& message) {
-  switch (message.kind) {
-    case Message::Kind::probe:
-      on_probe(turn, from, message);
-      break;
-    case Message::Kind::echo:
-      if (from == reference_) on_echo(turn, message);
-      break;
-    case Message::Kind::follow_up:
-      if (from == reference_) on_follow_up(turn, message);
-      break;
-    case Message::Kind::set_offset:
-      on_set_offset(turn, from, message);
-      break;
-  }
+  std::visit([&](const auto& one) { on_message(turn, from, one); }, message);
 }
 
 // An exchange is impossible if the clocks and the path as estimated cannot have produced it: our
@@ -288,14 +261,14 @@ void Sync::correct(Turn<Sync>& turn) {
 void Sync::steer(Turn<Sync>& turn, const clock::Steering& steering) {
   if (steering.step != Nanos{0}) {
     clock_.step(steering.step);
-    turn.out.notify({.what = Notice::What::stepped, .peer = reference_, .by = steering.step});
+    turn.out.notify(Stepped{.by = steering.step});
   }
   clock_.set_rate(turn.now, steering.frequency);
   if (steering.settles > Nanos{0})
     timers_.set(Timer::settle, turn.now + steering.settles);
   else
     timers_.stop(Timer::settle);
-  turn.out.notify({.what = Notice::What::steered, .peer = reference_});
+  turn.out.notify(Steered{});
 }
 
 // Over a short span noise looks like a rate; until it cannot, the previous rate is better.
@@ -323,7 +296,7 @@ bool Sync::excludes(Instant now, WallTime time, Nanos doubt) const {
 
 // --- carrying UTC ---
 
-// UTC minus `network`; nullopt: this host carries no UTC, or the last command `utc` is too old.
+// UTC minus `network`; nullopt: this host carries no UTC, or the last CarryUtc is too old.
 std::optional<Nanos> Sync::utc_gap(Instant now, WallTime network) const {
   if (utc_.bound <= Nanos{0} || now - utc_.at > kUtcLifetime) return std::nullopt;
   return raw_of(now) + utc_.beyond_raw - network.time_since_epoch();
@@ -339,31 +312,27 @@ Nanos Sync::utc_bound(Instant now) const {
 void Sync::send_set_offset(Turn<Sync>& turn) {
   if (set_offset_sends_left_ == 0 || reference_ == kNobody) return;
   --set_offset_sends_left_;
-  turn.out.send(reference_, {.kind = Message::Kind::set_offset,
-                             .exchange = set_offset_number_,
-                             .timescale_generation = timescale_generation_,
-                             .offset = set_offset_by_});
+  turn.out.send(reference_, SetTime{.number = set_offset_number_,
+                                    .timescale_generation = timescale_generation_,
+                                    .by = set_offset_by_});
   if (set_offset_sends_left_ > 0) timers_.set(Timer::set_offset, turn.now + kSetOffsetPause);
 }
 
 // A leader executes the message once; a follower forwards it towards the root.
-void Sync::on_set_offset(Turn<Sync>& turn, NodeId from, const Message& message) {
-  if (message.timescale_generation != announced_generation() ||
-      set_offsets_done_[from] == message.exchange)
+void Sync::on_message(Turn<Sync>& turn, NodeId from, const SetTime& request) {
+  if (request.timescale_generation != announced_generation() ||
+      set_offsets_done_[from] == request.number)
     return;
-  set_offsets_done_[from] = message.exchange;
-  if (leads_)
-    set_network_time(turn, message.offset);
-  else
-    command(turn, {.what = Command::What::set_offset, .by = message.offset});
+  set_offsets_done_[from] = request.number;
+  on_command(turn, SetNetworkTime{.by = request.by});
 }
 
 void Sync::set_network_time(Turn<Sync>& turn, Nanos by) {
   clock_.step(by);
   members_.on_step(by);
   ++timescale_generation_;
-  turn.out.notify({.what = Notice::What::offset_set, .by = by});
-  turn.out.notify({.what = Notice::What::stepped, .by = by});
+  turn.out.notify(NetworkTimeSet{.by = by});
+  turn.out.notify(Stepped{.by = by});
 }
 
 // --- leading and following ---
@@ -389,7 +358,7 @@ void Sync::on_timer(Turn<Sync>& turn, TimerId id) {
       make_round(turn);
       break;
     case Timer::ban_expiry:
-      turn.out.notify({.what = Notice::What::reinstated});
+      turn.out.notify(Reinstated{});
       break;
     case Timer::set_offset:
       send_set_offset(turn);

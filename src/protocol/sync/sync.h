@@ -18,7 +18,7 @@
 // exchange nor forgets it. If most members object, the master's clock is wrong and the master
 // resigns; otherwise the member's own clock was wrong.
 //
-// An operator sets network time by hand with `set_offset`. Every echo carries the timescale
+// An operator sets network time by hand with `SetNetworkTime`. Every echo carries the timescale
 // generation, the number of times that this has happened; a node that receives a higher one steps.
 //
 // The election chooses the master. The driver steers the kernel's clock and supplies the timestamps
@@ -38,6 +38,7 @@
 #include "protocol/clock/holdover.h"
 #include "protocol/clock/servo.h"
 #include "protocol/clock/steered_clock.h"
+#include "protocol/sync/sync_messages.h"
 #include "protocol/sync/time_scale.h"
 
 namespace tempo::node {
@@ -53,62 +54,8 @@ struct SyncRules {
   Nanos first_spacing = 100ms;    // between exchanges of the first contact
   Nanos step_limit = 500ms;       // larger corrections are steps
   double agreement = 200e-6;      // rates within this range agree
-  bool follow_ups = false;        // the driver stamps departures: a follow_up after each echo
+  bool follow_ups = false;        // the driver stamps departures: a FollowUp after each Echo
   Nanos stamp_grain{0};           // resolution of timestamps, e.g. 1 ms in 1985; 0: exact
-};
-
-struct SyncMessage {
-  enum class Kind : std::uint8_t { probe, echo, follow_up, set_offset };
-
-  Kind kind = Kind::probe;
-  bool will_follow = false;    // echo: a follow_up will refine `sent`; probe: asks for one
-  bool objects = false;        // probe: the sender objects to the receiver's time
-  std::uint32_t exchange = 0;  // number of the exchange, assigned by the sender of the probe
-  std::uint32_t timescale_generation = 0;  // echo: times that network time was set by hand
-  Nanos received{0};                       // echo: t2 on the master's raw clock
-  Nanos sent{0};    // echo, follow_up: t3 on the master's raw clock; probe: own clock minus
-                    // network time
-  Nanos offset{0};  // echo: network time minus raw at t2; probe: own raw minus the
-                    // master's; set_offset: change of network time
-  std::int64_t rate_ppt = 0;  // rate of that offset, parts in 10^12
-  Nanos sigma{0};             // probe: standard error of the offset; 0: no estimate yet
-  Nanos bound{0};             // echo, probe: error bound of the sender's network time
-  Nanos utc_bound{0};         // probe: error bound of UTC minus network time, which is in
-                              // `received`; 0: the sender carries no UTC
-  Instant arrived{};          // time of arrival, filled in by the receiver; not on the wire
-};
-std::string_view name_of(SyncMessage::Kind kind);
-inline std::string_view name_of(const SyncMessage& message) { return name_of(message.kind); }
-
-struct SyncCommand {
-  enum class What : std::uint8_t {
-    follow,      // `peer` is the master; forget measurements of any other
-    lead,        // this node's clock is network time
-    adjust,      // the master corrects us
-    set,         // the master sets us
-    departed,    // the probe or echo `exchange` to `peer` departed at `at`
-    set_offset,  // set network time forward by `by`
-    utc,         // this host carries UTC: at `at` it was `by` since 1970, within `bound`
-  };
-  What what = What::lead;
-  NodeId peer = kNobody;
-  std::uint32_t exchange = 0;
-  Instant at{};
-  Nanos by{0};
-  Nanos bound{0};
-};
-
-struct SyncNotice {
-  enum class What : std::uint8_t {
-    stepped,     // the clock was stepped by `by`
-    steered,     // the rate of the clock has changed
-    offset_set,  // the master has set network time, by `by`
-    outvoted,    // the members agree that this master's clock is wrong: it should not lead
-    reinstated,  // the ban after `outvoted` has expired: the node may lead again
-  };
-  What what = What::steered;
-  NodeId peer = kNobody;
-  Nanos by{0};
 };
 
 // Reading of the steered clock with its error bound.
@@ -174,7 +121,7 @@ class Sync {
     bool counts = false;         // it is measured; false: it only warms the path up
     bool first = false;          // first of a burst of several
     bool last = false;           // last of a burst of several
-    bool answered = false;       // the echo has arrived; a follow_up may still come
+    bool answered = false;       // the Echo has arrived; a FollowUp may still come
     Instant asked{};             // r1
     Nanos received{0};           // t2
     Nanos sent{0};               // t3
@@ -210,10 +157,17 @@ class Sync {
   void contact(Turn<Sync>& turn);
   void begin_burst(Turn<Sync>& turn);
   void probe_next(Turn<Sync>& turn, bool first);
-  void on_probe(Turn<Sync>& turn, NodeId from, const Message& message);
-  void on_echo(Turn<Sync>& turn, const Message& message);
-  void on_follow_up(Turn<Sync>& turn, const Message& message);
-  void on_set_offset(Turn<Sync>& turn, NodeId from, const Message& message);
+  void on_message(Turn<Sync>& turn, NodeId from, const Probe& probe);
+  void on_message(Turn<Sync>& turn, NodeId from, const Echo& echo);
+  void on_message(Turn<Sync>& turn, NodeId from, const FollowUp& follow_up);
+  void on_message(Turn<Sync>& turn, NodeId from, const SetTime& request);
+  void on_command(Turn<Sync>& turn, const Follow& command) { follow(turn, command.master); }
+  void on_command(Turn<Sync>& turn, const Lead& /*command*/) { lead(turn); }
+  void on_command(Turn<Sync>& turn, const Adjust& /*command*/) { correct(turn); }
+  void on_command(Turn<Sync>& turn, const Set& command);
+  void on_command(Turn<Sync>& turn, const Departed& departed);
+  void on_command(Turn<Sync>& turn, const SetNetworkTime& command);
+  void on_command(Turn<Sync>& turn, const CarryUtc& command);
   void complete(Turn<Sync>& turn, PendingExchange& asked);
   void compare_trips(const PendingExchange& done);
   bool is_impossible(Turn<Sync>& turn, const clock::Exchange& exchange);
@@ -238,7 +192,7 @@ class Sync {
   Nanos master_bound(Instant now) const;
   WallTime network_at(Nanos master_raw) const;
   Instant stamp(Instant instant) const;
-  Instant arrival(const Turn<Sync>& turn, const Message& message) const;
+  Instant arrival(Instant now, Instant arrived) const;
 
   const SyncRules* rules_;
   NodeId reference_ = kNobody;
@@ -277,13 +231,13 @@ class Sync {
   bool may_step_ = false;   // the next correction may be a step: the node or network time was set
   bool corrected_ = false;  // at least once since this node follows the reference
   bool own_time_ = true;    // no master has ever corrected this node
-  std::uint32_t set_offset_sends_left_ = 0;  // retransmissions of set_offset still to send
+  std::uint32_t set_offset_sends_left_ = 0;  // retransmissions of SetTime still to send
   Nanos set_offset_by_{0};                   // its offset
   std::uint32_t set_offset_number_ = 0;      // its number, to detect duplicates
-  NodeMap<std::uint32_t> set_offsets_done_;  // number of the last set_offset executed, by sender
+  NodeMap<std::uint32_t> set_offsets_done_;  // number of the last SetTime executed, by sender
   TimeScale members_;
   std::uint64_t exchanges_ = 0;
-  // The last command `utc`.
+  // The last CarryUtc.
   struct Utc {
     Instant at{};
     Nanos beyond_raw{0};  // UTC minus the raw clock at `at`

@@ -1,4 +1,4 @@
-// Exchanges of a follower: schedule of probes, evaluation of echoes and follow_ups.
+// Exchanges of a follower: schedule of probes, evaluation of the answers.
 #include <algorithm>
 #include <utility>
 
@@ -55,43 +55,44 @@ void Sync::send_probe(Turn<Sync>& turn, PendingExchange asked) {
   asked.asked = stamp(turn.now);
   pending_[exchange_ % pending_.size()] = asked;
   // Exchanges that do not count are stamped too, because stamping is part of the warm-up.
-  Message probe{
-      .kind = Message::Kind::probe,
-      .will_follow = rules_->follow_ups,
-      .objects = suspicions_ >= kSuspicionsToVote && turn.now - last_objection_ <= kObjectionLasts,
-      .exchange = exchange_,
-      .timescale_generation = timescale_generation_};
+  Probe probe{.exchange = exchange_,
+              .wants_follow_up = rules_->follow_ups,
+              .timescale_generation = timescale_generation_};
+  Report& report = probe.report;
+  report.objects =
+      suspicions_ >= kSuspicionsToVote && turn.now - last_objection_ <= kObjectionLasts;
   if (estimator_->ready()) {
     const clock::Estimate estimate = estimator_->at(turn.now);
-    probe.offset = estimate.theta;
-    probe.rate_ppt = to_ppt(estimate.rate);
-    probe.sigma = std::max(estimate.sigma, Nanos{1});
     const Known known = known_at(turn.now, estimate);
-    probe.sent = clock_.at(turn.now) - known.time;
-    probe.bound = std::max(estimate.latest - estimate.theta, estimate.theta - estimate.earliest);
+    report.offset = estimate.theta;
+    report.rate_ppt = to_ppt(estimate.rate);
+    report.error = clock_.at(turn.now) - known.time;
+    report.sigma = std::max(estimate.sigma, Nanos{1});
+    report.bound = std::max(estimate.latest - estimate.theta, estimate.theta - estimate.earliest);
     if (const auto gap = utc_gap(turn.now, known.time)) {
-      probe.received = *gap;
-      probe.utc_bound = utc_bound(turn.now) + probe.bound;
+      report.utc_gap = *gap;
+      report.utc_bound = utc_bound(turn.now) + report.bound;
     }
   }
   turn.out.send(reference_, probe);
 }
 
-void Sync::on_echo(Turn<Sync>& turn, const Message& message) {
-  const auto found = std::ranges::find(pending_, message.exchange, &PendingExchange::exchange);
-  if (found == pending_.end() || message.exchange == 0 || found->answered) return;
+void Sync::on_message(Turn<Sync>& turn, NodeId from, const Echo& echo) {
+  if (from != reference_) return;
+  const auto found = std::ranges::find(pending_, echo.exchange, &PendingExchange::exchange);
+  if (found == pending_.end() || echo.exchange == 0 || found->answered) return;
   found->answered = true;
-  found->received = message.received;
-  found->sent = message.sent;
-  found->heard = arrival(turn, message);
+  found->received = echo.received;
+  found->sent = echo.sent;
+  found->heard = arrival(turn.now, echo.arrived);
   first_heard_ = std::min(first_heard_, turn.now);
   last_heard_ = turn.now;
-  published_ = {.at = message.received,
-                .offset = message.offset,
-                .rate_ppt = message.rate_ppt,
-                .bound = std::max(message.bound, Nanos{0})};
-  if (message.timescale_generation > timescale_generation_) {
-    timescale_generation_ = message.timescale_generation;
+  published_ = {.at = echo.received,
+                .offset = echo.offset,
+                .rate_ppt = echo.rate_ppt,
+                .bound = std::max(echo.bound, Nanos{0})};
+  if (echo.timescale_generation > timescale_generation_) {
+    timescale_generation_ = echo.timescale_generation;
     set_offset_sends_left_ = 0;
     timers_.stop(Timer::set_offset);
     may_step_ = true;
@@ -101,19 +102,20 @@ void Sync::on_echo(Turn<Sync>& turn, const Message& message) {
     held_against_ = false;
     remembered_count_ = 0;
   }
-  if (!message.will_follow) complete(turn, *found);
-  if (burst_left_ > 0 && message.exchange == exchange_) probe_next(turn, false);
+  if (!echo.follow_up_comes) complete(turn, *found);
+  if (burst_left_ > 0 && echo.exchange == exchange_) probe_next(turn, false);
 }
 
-void Sync::on_follow_up(Turn<Sync>& turn, const Message& message) {
-  const auto found = std::ranges::find(pending_, message.exchange, &PendingExchange::exchange);
-  if (found == pending_.end() || message.exchange == 0 || !found->answered) return;
+void Sync::on_message(Turn<Sync>& turn, NodeId from, const FollowUp& follow_up) {
+  if (from != reference_) return;
+  const auto found = std::ranges::find(pending_, follow_up.exchange, &PendingExchange::exchange);
+  if (found == pending_.end() || follow_up.exchange == 0 || !found->answered) return;
   // A departure cannot precede the arrival of the probe; ignore such a timestamp.
-  if (message.sent >= found->received) found->sent = message.sent;
+  if (follow_up.sent >= found->received) found->sent = follow_up.sent;
   complete(turn, *found);
 }
 
-// Evaluates exchanges whose follow_up was lost with the timestamp in the echo.
+// Evaluates exchanges whose FollowUp was lost with the timestamp in the Echo.
 void Sync::complete_without_follow_up(Turn<Sync>& turn) {
   for (PendingExchange& asked : pending_)
     if (asked.exchange != 0 && asked.answered) complete(turn, asked);

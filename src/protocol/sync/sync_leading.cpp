@@ -56,31 +56,22 @@ clock::Steering Sync::take_over(Instant now, const clock::Holdover& known) {
 }
 
 // Followers answer probes too: a master of this network may follow a master in another.
-void Sync::on_probe(Turn<Sync>& turn, NodeId from, const Message& message) {
-  if (message.sigma > Nanos{0}) {
-    members_.report(turn.now, from,
-                    {.offset = message.offset,
-                     .rate_ppt = message.rate_ppt,
-                     .error = message.sent,
-                     .sigma = message.sigma,
-                     .bound = message.bound,
-                     .objects = message.objects,
-                     .utc_gap = message.received,
-                     .utc_bound = message.utc_bound});
-    if (message.objects && leads_) count_votes(turn);
+void Sync::on_message(Turn<Sync>& turn, NodeId from, const Probe& probe) {
+  if (probe.report.sigma > Nanos{0}) {
+    members_.report(turn.now, from, probe.report);
+    if (probe.report.objects && leads_) count_votes(turn);
   }
   if (!leads_ && !corrected_) return;  // this node has no network time yet
-  const Instant arrived = arrival(turn, message);
+  const Instant arrived = arrival(turn.now, probe.arrived);
   const Reading now = reading(turn.now);
-  turn.out.send(from, {.kind = Message::Kind::echo,
-                       .will_follow = rules_->follow_ups && message.will_follow,
-                       .exchange = message.exchange,
-                       .timescale_generation = announced_generation(),
-                       .received = raw_of(arrived),
-                       .sent = raw_of(stamp(turn.now)),
-                       .offset = clock_.at(arrived).time_since_epoch() - raw_of(arrived),
-                       .rate_ppt = to_ppt(clock_.rate()),
-                       .bound = std::max(now.latest - now.time, now.time - now.earliest)});
+  turn.out.send(from, Echo{.exchange = probe.exchange,
+                           .follow_up_comes = rules_->follow_ups && probe.wants_follow_up,
+                           .timescale_generation = announced_generation(),
+                           .received = raw_of(arrived),
+                           .sent = raw_of(stamp(turn.now)),
+                           .offset = clock_.at(arrived).time_since_epoch() - raw_of(arrived),
+                           .rate_ppt = to_ppt(clock_.rate()),
+                           .bound = std::max(now.latest - now.time, now.time - now.earliest)});
 }
 
 void Sync::make_round(Turn<Sync>& turn) {
@@ -111,7 +102,7 @@ void Sync::count_votes(Turn<Sync>& turn) {
   if (!members_.outvoted(turn.now)) return;
   next_vote_ = turn.now + kBan;
   timers_.set(Timer::ban_expiry, turn.now + kBan);
-  turn.out.notify({.what = Notice::What::outvoted});
+  turn.out.notify(Outvoted{});
 }
 
 // Error bound of the master's own reading: members may not know yet that it is the master, or how

@@ -17,7 +17,7 @@ class CarriedUtc : public ::testing::Test {
  protected:
   CarriedUtc() {
     turn([](auto& turn) { turn.out.clear(); });
-    command({.what = SyncCommand::What::lead});
+    command(Lead{});
   }
 
   // UTC minus network time.
@@ -29,19 +29,14 @@ class CarriedUtc : public ::testing::Test {
     turn([&](auto& turn) { sync_.command(turn, command); });
   }
   void own_utc(Nanos off = 0ns) {
-    command({.what = SyncCommand::What::utc,
-             .at = now_,
-             .by = now_.time_since_epoch() + kUtcBeyondRaw + off,
-             .bound = 1ms});
+    command(
+        CarryUtc{.at = now_, .utc = now_.time_since_epoch() + kUtcBeyondRaw + off, .bound = 1ms});
   }
   // A probe of a member whose clock equals ours and whose UTC is wrong by `off`.
   void member(std::uint32_t number, Nanos off, Nanos bound) {
-    const SyncMessage probe{.kind = SyncMessage::Kind::probe,
-                            .exchange = 1,
-                            .received = gap() + off,
-                            .sigma = 100ns,
-                            .bound = 1us,
-                            .utc_bound = bound};
+    const Probe probe{
+        .exchange = 1,
+        .report = {.sigma = 100ns, .bound = 1us, .utc_gap = gap() + off, .utc_bound = bound}};
     turn([&](auto& turn) { sync_.receive(turn, NodeId{number}, probe); });
   }
   // Calls `each` once a second and fires every timer that is due.
@@ -62,7 +57,7 @@ class CarriedUtc : public ::testing::Test {
     Turn<Sync> turn{now_, draw_, outbox};
     function(turn);
     for (const auto& output : outbox)
-      if (output.kind == OutputKind::notice && output.notice.what == SyncNotice::What::stepped)
+      if (output.kind == OutputKind::notice && std::holds_alternative<Stepped>(output.notice))
         ++steps_;
   }
 

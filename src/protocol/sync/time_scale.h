@@ -24,6 +24,7 @@
 #include "protocol/clock/servo.h"
 #include "protocol/clock/steered_clock.h"
 #include "protocol/clock/utc.h"
+#include "protocol/sync/sync_messages.h"
 
 namespace tempo::node {
 
@@ -33,17 +34,6 @@ class TimeScale {
       std::chrono::seconds{static_cast<std::int64_t>(clock::Ensemble::kPeriod)}};
   static constexpr double kRateDoubt = 10e-6;  // a rate with a larger possible error is not used
 
-  // Report of one member.
-  struct Report {
-    Nanos offset{0};            // its raw clock minus ours
-    std::int64_t rate_ppt = 0;  // rate of that offset, parts in 10^12
-    Nanos error{0};             // its clock minus network time, by its own estimate
-    Nanos sigma{0};             // standard error of the offset
-    Nanos bound{0};             // error bound of the offset
-    bool objects = false;       // the member objects to our time
-    Nanos utc_gap{0};           // UTC minus network time, if it carries UTC
-    Nanos utc_bound{0};         // error bound of utc_gap; 0: it carries no UTC
-  };
   struct Member : Report {
     Instant since{};      // first report
     Instant heard{};      // last report

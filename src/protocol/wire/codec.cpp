@@ -14,20 +14,6 @@ namespace {
 // state file and its clock.
 constexpr Nanos kIncarnationMemory = 60s;
 
-SyncBody::Kind wire_kind(node::SyncMessage::Kind kind) {
-  switch (kind) {
-    case node::SyncMessage::Kind::probe:
-      return SyncBody::Kind::probe;
-    case node::SyncMessage::Kind::echo:
-      return SyncBody::Kind::echo;
-    case node::SyncMessage::Kind::follow_up:
-      return SyncBody::Kind::follow_up;
-    case node::SyncMessage::Kind::set_offset:
-      return SyncBody::Kind::set_offset;
-  }
-  std::unreachable();
-}
-
 // The wire carries 9 - priority, and 255 for a node that never leads. A byte from 10 to 254 means
 // no priority in this revision; its sender counts as ineligible, so no master names it heir.
 constexpr std::uint8_t kIneligibleByte = 255;
@@ -44,6 +30,44 @@ election::Priority priority_of(std::uint8_t reluctance) {
 // Sums of larger spans could overflow; no correct daemon sends them.
 constexpr std::int64_t kMaxSpan = std::int64_t{1} << 61;
 bool in_range(std::int64_t nanos) { return nanos > -kMaxSpan && nanos < kMaxSpan; }
+
+SyncBody body_of(const node::Probe& probe) {
+  const node::Report& report = probe.report;
+  return {.kind = SyncBody::Kind::probe,
+          .will_follow = probe.wants_follow_up,
+          .objects = report.objects,
+          .exchange = probe.exchange,
+          .timescale_generation = probe.timescale_generation,
+          .received_ns = report.utc_gap.count(),
+          .sent_ns = report.error.count(),
+          .offset_ns = report.offset.count(),
+          .rate_ppt = report.rate_ppt,
+          .sigma_ns = static_cast<std::uint64_t>(report.sigma.count()),
+          .bound_ns = static_cast<std::uint64_t>(report.bound.count()),
+          .utc_bound_ns = static_cast<std::uint64_t>(report.utc_bound.count())};
+}
+SyncBody body_of(const node::Echo& echo) {
+  return {.kind = SyncBody::Kind::echo,
+          .will_follow = echo.follow_up_comes,
+          .exchange = echo.exchange,
+          .timescale_generation = echo.timescale_generation,
+          .received_ns = echo.received.count(),
+          .sent_ns = echo.sent.count(),
+          .offset_ns = echo.offset.count(),
+          .rate_ppt = echo.rate_ppt,
+          .bound_ns = static_cast<std::uint64_t>(echo.bound.count())};
+}
+SyncBody body_of(const node::FollowUp& follow_up) {
+  return {.kind = SyncBody::Kind::follow_up,
+          .exchange = follow_up.exchange,
+          .sent_ns = follow_up.sent.count()};
+}
+SyncBody body_of(const node::SetTime& request) {
+  return {.kind = SyncBody::Kind::set_time,
+          .exchange = request.number,
+          .timescale_generation = request.timescale_generation,
+          .offset_ns = request.by.count()};
+}
 
 }  // namespace
 
@@ -205,7 +229,7 @@ Result<Codec::Content, DropReason> Codec::election_message(const Datagram& datag
       return std::unexpected(DropReason::too_many_hosts);
     message.path.hops = datagram.time->hops;
   }
-  message.body = {inner};
+  message.body = inner;
   return message;
 }
 
@@ -215,37 +239,44 @@ Result<Codec::Content, DropReason> Codec::sync_message(const SyncBody& body, std
       !in_range(body.rate_ppt) || body.sigma_ns > std::uint64_t{kMaxSpan} ||
       body.bound_ns > std::uint64_t{kMaxSpan} || std::abs(body.rate_ppt) > 1'000'000'000'000)
     return refuse_malformed(Error::bad_value);
-  node::SyncMessage inner{
-      .will_follow = body.will_follow,
-      .objects = body.objects,
-      .exchange = body.exchange,
-      .timescale_generation = body.timescale_generation,
-      .received = Nanos{body.received_ns},
-      .sent = Nanos{body.sent_ns},
-      .offset = Nanos{body.offset_ns},
-      .rate_ppt = body.rate_ppt,
-      .sigma = Nanos{static_cast<std::int64_t>(body.sigma_ns)},
-      .bound = Nanos{static_cast<std::int64_t>(body.bound_ns)},
-      .utc_bound =
-          Nanos{static_cast<std::int64_t>(std::min(body.utc_bound_ns, std::uint64_t{kMaxSpan}))},
-      .arrived = arrived};
+  const auto sigma = Nanos{static_cast<std::int64_t>(body.sigma_ns)};
+  const auto bound = Nanos{static_cast<std::int64_t>(body.bound_ns)};
+  const auto utc_bound = std::min(body.utc_bound_ns, std::uint64_t{kMaxSpan});
+  const auto whole = [&](const node::SyncMessage& message) {
+    return node::Node::Message{.network = network, .body = message};
+  };
   switch (body.kind) {
     case SyncBody::Kind::probe:
-      inner.kind = node::SyncMessage::Kind::probe;
-      break;
+      return whole(node::Probe{.exchange = body.exchange,
+                               .wants_follow_up = body.will_follow,
+                               .timescale_generation = body.timescale_generation,
+                               .report = {.offset = Nanos{body.offset_ns},
+                                          .rate_ppt = body.rate_ppt,
+                                          .error = Nanos{body.sent_ns},
+                                          .sigma = sigma,
+                                          .bound = bound,
+                                          .objects = body.objects,
+                                          .utc_gap = Nanos{body.received_ns},
+                                          .utc_bound = Nanos{static_cast<std::int64_t>(utc_bound)}},
+                               .arrived = arrived});
     case SyncBody::Kind::echo:
-      inner.kind = node::SyncMessage::Kind::echo;
-      break;
+      return whole(node::Echo{.exchange = body.exchange,
+                              .follow_up_comes = body.will_follow,
+                              .timescale_generation = body.timescale_generation,
+                              .received = Nanos{body.received_ns},
+                              .sent = Nanos{body.sent_ns},
+                              .offset = Nanos{body.offset_ns},
+                              .rate_ppt = body.rate_ppt,
+                              .bound = bound,
+                              .arrived = arrived});
     case SyncBody::Kind::follow_up:
-      inner.kind = node::SyncMessage::Kind::follow_up;
-      break;
-    case SyncBody::Kind::set_offset:
-      inner.kind = node::SyncMessage::Kind::set_offset;
-      break;
+      return whole(node::FollowUp{.exchange = body.exchange, .sent = Nanos{body.sent_ns}});
+    case SyncBody::Kind::set_time:
+      return whole(node::SetTime{.number = body.exchange,
+                                 .timescale_generation = body.timescale_generation,
+                                 .by = Nanos{body.offset_ns}});
   }
-  node::Node::Message message{.network = network};
-  message.body = {inner};
-  return message;
+  std::unreachable();
 }
 
 // Bodies that every host broadcasts repeatedly carry its name. A long-time follower sends no
@@ -315,19 +346,7 @@ void Codec::set_body(Datagram& datagram, const node::Node::Message& message) con
       datagram.time =
           TimeBody{.root = directory_.host_of(message.path.root), .hops = message.path.hops};
   } else {
-    const node::SyncMessage& sync = *message.sync();
-    datagram.body = SyncBody{.kind = wire_kind(sync.kind),
-                             .will_follow = sync.will_follow,
-                             .objects = sync.objects,
-                             .exchange = sync.exchange,
-                             .timescale_generation = sync.timescale_generation,
-                             .received_ns = sync.received.count(),
-                             .sent_ns = sync.sent.count(),
-                             .offset_ns = sync.offset.count(),
-                             .rate_ppt = sync.rate_ppt,
-                             .sigma_ns = static_cast<std::uint64_t>(sync.sigma.count()),
-                             .bound_ns = static_cast<std::uint64_t>(sync.bound.count()),
-                             .utc_bound_ns = static_cast<std::uint64_t>(sync.utc_bound.count())};
+    datagram.body = std::visit([](const auto& one) { return body_of(one); }, *message.sync());
   }
 }
 

@@ -44,12 +44,12 @@ std::vector<std::byte> encoded(Codec& sender, const node::Node::Message& message
 node::Node::Message loop_of(Codec& sender, std::uint32_t round = 3) {
   node::Node::Message message;
   message.path = {.root = sender.self(), .hops = 2};
-  message.body = {election::Message{.kind = election::Kind::loop,
-                                    .priority = election::Priority{5},
-                                    .incarnation = Incarnation{10},
-                                    .sequence = Sequence{17},
-                                    .epoch = {round, sender.self(), Incarnation{10}},
-                                    .subject = sender.self()}};
+  message.body = election::Message{.kind = election::Kind::loop,
+                                   .priority = election::Priority{5},
+                                   .incarnation = Incarnation{10},
+                                   .sequence = Sequence{17},
+                                   .epoch = {round, sender.self(), Incarnation{10}},
+                                   .subject = sender.self()};
   return message;
 }
 
@@ -127,32 +127,77 @@ TEST(Codec, DecodesAnEchoAsEncoded) {
   Codec sender = codec_of({.id = 2});
   Codec receiver = codec_of({.id = 1});
   node::Node::Message message;
-  message.body = {node::SyncMessage{.kind = node::SyncMessage::Kind::echo,
-                                    .will_follow = true,
-                                    .objects = true,
-                                    .exchange = 77,
-                                    .timescale_generation = 2,
-                                    .received = Nanos{-5},
-                                    .sent = Nanos{123'456'789'012},
-                                    .offset = 1'700'000'000s,
-                                    .rate_ppt = -50'000'000,
-                                    .sigma = Nanos{40},
-                                    .bound = Nanos{1500}}};
+  message.body = node::Echo{.exchange = 77,
+                            .follow_up_comes = true,
+                            .timescale_generation = 2,
+                            .received = Nanos{-5},
+                            .sent = Nanos{123'456'789'012},
+                            .offset = 1'700'000'000s,
+                            .rate_ppt = -50'000'000,
+                            .bound = Nanos{1500}};
   const auto received = receiver.decode(kNow, 0, kNow - 3us, encoded(sender, message));
   ASSERT_TRUE(received);
-  const node::SyncMessage& heard = *message_in(received).sync();
-  EXPECT_EQ(heard.kind, node::SyncMessage::Kind::echo);
-  EXPECT_TRUE(heard.will_follow);
-  EXPECT_TRUE(heard.objects);
+  const auto& heard = std::get<node::Echo>(*message_in(received).sync());
+  EXPECT_TRUE(heard.follow_up_comes);
   EXPECT_EQ(heard.exchange, 77U);
   EXPECT_EQ(heard.timescale_generation, 2U);
   EXPECT_EQ(heard.received, Nanos{-5});
   EXPECT_EQ(heard.sent, Nanos{123'456'789'012});
   EXPECT_EQ(heard.offset, 1'700'000'000s);
   EXPECT_EQ(heard.rate_ppt, -50'000'000);
-  EXPECT_EQ(heard.sigma, Nanos{40});
   EXPECT_EQ(heard.bound, Nanos{1500});
   EXPECT_EQ(heard.arrived, kNow - 3us);
+}
+
+TEST(Codec, DecodesAProbeAsEncoded) {
+  Codec sender = codec_of({.id = 2});
+  Codec receiver = codec_of({.id = 1});
+  node::Node::Message message;
+  message.body = node::Probe{.exchange = 77,
+                             .wants_follow_up = true,
+                             .timescale_generation = 2,
+                             .report = {.offset = Nanos{-5},
+                                        .rate_ppt = -50'000'000,
+                                        .error = Nanos{6},
+                                        .sigma = Nanos{40},
+                                        .bound = Nanos{1500},
+                                        .objects = true,
+                                        .utc_gap = Nanos{-7},
+                                        .utc_bound = Nanos{1024}}};
+  const auto received = receiver.decode(kNow, 0, kNow - 3us, encoded(sender, message));
+  ASSERT_TRUE(received);
+  const auto& heard = std::get<node::Probe>(*message_in(received).sync());
+  EXPECT_EQ(heard.exchange, 77U);
+  EXPECT_TRUE(heard.wants_follow_up);
+  EXPECT_EQ(heard.timescale_generation, 2U);
+  EXPECT_EQ(heard.report.offset, Nanos{-5});
+  EXPECT_EQ(heard.report.rate_ppt, -50'000'000);
+  EXPECT_EQ(heard.report.error, Nanos{6});
+  EXPECT_EQ(heard.report.sigma, Nanos{40});
+  EXPECT_EQ(heard.report.bound, Nanos{1500});
+  EXPECT_TRUE(heard.report.objects);
+  EXPECT_EQ(heard.report.utc_gap, Nanos{-7});
+  EXPECT_EQ(heard.report.utc_bound, Nanos{1024});
+  EXPECT_EQ(heard.arrived, kNow - 3us);
+}
+
+TEST(Codec, DecodesAFollowUpAndASetTimeAsEncoded) {
+  Codec sender = codec_of({.id = 2});
+  Codec receiver = codec_of({.id = 1});
+  node::Node::Message message;
+  message.body = node::FollowUp{.exchange = 77, .sent = Nanos{-5}};
+  const auto first = receiver.decode(kNow, 0, kNow, encoded(sender, message));
+  ASSERT_TRUE(first);
+  const auto& follow_up = std::get<node::FollowUp>(*message_in(first).sync());
+  EXPECT_EQ(follow_up.exchange, 77U);
+  EXPECT_EQ(follow_up.sent, Nanos{-5});
+  message.body = node::SetTime{.number = 78, .timescale_generation = 2, .by = Nanos{-6}};
+  const auto second = receiver.decode(kNow, 0, kNow, encoded(sender, message));
+  ASSERT_TRUE(second);
+  const auto& request = std::get<node::SetTime>(*message_in(second).sync());
+  EXPECT_EQ(request.number, 78U);
+  EXPECT_EQ(request.timescale_generation, 2U);
+  EXPECT_EQ(request.by, Nanos{-6});
 }
 
 TEST(Codec, AcceptsADatagramOnce) {
@@ -398,7 +443,7 @@ TEST(Codec, DropsTimesThatWouldOverflow) {
   Codec sender = codec_of({.id = 2});
   Codec receiver = codec_of({.id = 1});
   node::Node::Message message;
-  message.body = {node::SyncMessage{.kind = node::SyncMessage::Kind::echo, .sent = Nanos::max()}};
+  message.body = node::Echo{.sent = Nanos::max()};
   EXPECT_EQ(drop_reason(receiver.decode(kNow, 0, kNow, encoded(sender, message))),
             DropReason::malformed);
   EXPECT_EQ(receiver.malformed(Error::bad_value), 1U);

@@ -117,7 +117,7 @@ struct TimeBody {
 
 // A synchronization message: the timestamps of an exchange, and the report of a member.
 struct SyncBody {
-  enum class Kind : std::uint8_t { probe, echo, follow_up, set_offset };
+  enum class Kind : std::uint8_t { probe, echo, follow_up, set_time };
   static constexpr std::uint8_t kKinds = 4;
   static constexpr std::size_t kBytes = 60;
 
@@ -132,7 +132,7 @@ struct SyncBody {
   std::int64_t sent_ns = 0;      // echo, follow_up: t3 on the master's raw clock; probe: own clock
                                  // minus network time
   // echo: network time minus the master's raw clock at t2; probe: own raw clock minus the master's;
-  // set_offset: change of network time
+  // set_time: change of network time
   std::int64_t offset_ns = 0;
   std::int64_t rate_ppt = 0;   // echo, probe: rate of that offset, parts in 10^12
   std::uint64_t sigma_ns = 0;  // probe: standard error of the offset; 0: no estimate yet

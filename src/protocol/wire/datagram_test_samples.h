@@ -48,7 +48,7 @@ inline Datagram sample_sync() {
   return {.header = sample_header(),
           .name = {},
           .view = 0,
-          .body = SyncBody{.kind = SyncBody::Kind::set_offset,
+          .body = SyncBody{.kind = SyncBody::Kind::set_time,
                            .kernel_stamp = true,
                            .will_follow = true,
                            .exchange = 0x51525354,

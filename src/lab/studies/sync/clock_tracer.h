@@ -31,15 +31,17 @@ class ClockTracer : public Tracer {
   }
   template <class World>
   void noticed(const World& world, NodeId id, const node::Node::Notice& notice) {
-    using What = node::SyncNotice::What;
-    if (notice.what != node::Node::Notice::What::sync) return;
+    const auto* clock = std::get_if<node::Node::ClockNotice>(&notice);
+    if (clock == nullptr) return;
     const node::Sync& sync = world.machine(id).sync();
-    if (notice.sync.what == What::stepped) {
+    if (const auto* stepped = std::get_if<node::Stepped>(&clock->notice)) {
       stepped_at_ = world.now();
-      add_label(world, id, fmt::format("corrects {} at once", text(notice.sync.by)));
-    } else if (notice.sync.what == What::steered && sync.leads()) {
+      add_label(world, id, fmt::format("corrects {} at once", text(stepped->by)));
+    }
+    if (!std::holds_alternative<node::Steered>(clock->notice)) return;
+    if (sync.leads()) {
       add_label(world, id, fmt::format("averages {} clocks", sync.members().size() + 1));
-    } else if (notice.sync.what == What::steered && stepped_at_ != world.now()) {
+    } else if (stepped_at_ != world.now()) {
       if (const auto error = sync.error(world.local_now(id)))
         add_label(world, id, fmt::format("corrects {}", text(-*error)));
     }

@@ -152,12 +152,10 @@ void Network::report_utc() {
     const Instant raw = world_.local_now(node);
     const Nanos real =
         (kWallStart + now().time_since_epoch()).time_since_epoch() + providers_[k].off - leaps * 1s;
-    world_.command(node, {.what = node::Node::Command::What::sync,
-                          .network = node::kNoNetwork,
-                          .sync = {.what = node::SyncCommand::What::utc,
-                                   .at = raw,
-                                   .by = providers_[k].leaps.utc(raw, real, kTai + leaps),
-                                   .bound = kUtcBound}});
+    world_.command(node, node::Node::ClockCommand{
+                             node::CarryUtc{.at = raw,
+                                            .utc = providers_[k].leaps.utc(raw, real, kTai + leaps),
+                                            .bound = kUtcBound}});
   }
 }
 
@@ -222,19 +220,12 @@ void Network::apply_lie(NodeId from, node::Node::Message& message) {
   if (!liar_[index(from)] || now() < lies_from_ || message.sync() == nullptr) return;
   node::SyncMessage sync = *message.sync();
   const Nanos by = lie();
-  switch (sync.kind) {
-    case node::SyncMessage::Kind::probe:
-      sync.offset += by;
-      break;
-    case node::SyncMessage::Kind::echo:
-      sync.received += by;
-      sync.sent += by;
-      break;
-    case node::SyncMessage::Kind::follow_up:
-    case node::SyncMessage::Kind::set_offset:
-      break;
+  if (auto* probe = std::get_if<node::Probe>(&sync)) probe->report.offset += by;
+  if (auto* echo = std::get_if<node::Echo>(&sync)) {
+    echo->received += by;
+    echo->sent += by;
   }
-  message.body = {sync};
+  message.body = sync;
 }
 
 node::Reading Network::reading(std::uint32_t i) const {

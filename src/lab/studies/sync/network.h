@@ -39,8 +39,8 @@ class Network {
       ++packets;
       if (tracer) tracer->sent(world, from, to, message, number);
       const node::SyncMessage* sync = message.sync();
-      if (sync != nullptr && sync->kind == node::SyncMessage::Kind::probe)
-        asked[index(from)] = {sync->exchange, world.now()};
+      const auto* probe = sync != nullptr ? std::get_if<node::Probe>(sync) : nullptr;
+      if (probe != nullptr) asked[index(from)] = {probe->exchange, world.now()};
       const election::Message* election = message.election();
       if (election != nullptr && election->kind == election::Kind::masterup)
         first_masterup = std::min(first_masterup, world.now());
@@ -50,17 +50,19 @@ class Network {
                   std::uint32_t number, Instant sent) {
       if (tracer) tracer->received(world, from, to, message, number, sent);
       const node::SyncMessage* sync = message.sync();
-      if (sync == nullptr || sync->kind != node::SyncMessage::Kind::echo) return;
+      const auto* echo = sync != nullptr ? std::get_if<node::Echo>(sync) : nullptr;
+      if (echo == nullptr) return;
       const auto& [exchange, when] = asked[index(to)];
       Nanos& least = least_trips[index(to)];
-      if (sync->exchange == exchange) least = std::min(least, world.now() - when);
+      if (echo->exchange == exchange) least = std::min(least, world.now() - when);
     }
     template <class World>
     void noticed(const World& world, NodeId id, const node::Node::Notice& notice) {
       if (tracer) tracer->noticed(world, id, notice);
-      using What = node::Node::Notice::What;
-      steps += notice.what == What::sync && notice.sync.what == node::SyncNotice::What::stepped;
-      reigns += notice.what == What::election && notice.election.news == election::Change::leads;
+      const auto* clock = std::get_if<node::Node::ClockNotice>(&notice);
+      steps += clock != nullptr && std::holds_alternative<node::Stepped>(clock->notice);
+      const auto* election = std::get_if<node::Node::ElectionNotice>(&notice);
+      reigns += election != nullptr && election->notice.news == election::Change::leads;
     }
   };
   using World = sim::World<node::Node, Watch>;
