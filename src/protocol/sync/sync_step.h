@@ -1,0 +1,78 @@
+// What the parts of Sync (follower.h, leader.h, time_setter.h) share: rules, timers, the node's
+// clock, and one step.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string_view>
+
+#include "base/units.h"
+#include "machine/machine.h"
+#include "protocol/clock/servo.h"
+#include "protocol/clock/steered_clock.h"
+
+namespace tempo::node {
+
+class Sync;
+
+struct SyncRules {
+  Nanos interval = 1s;            // from one burst to the next
+  std::uint32_t rest_after = 64;  // exchanges with one reference; then one exchange per interval
+  std::uint32_t burst = 3;        // exchanges per burst, where the first ones only warm the path up
+  std::uint32_t first_burst = 8;  // exchanges on first contact, all of which count
+  Nanos first_spacing = 100ms;    // between exchanges of the first contact
+  Nanos step_limit = 500ms;       // larger corrections are steps
+  double agreement = 200e-6;      // rates within this range agree
+  bool follow_ups = false;        // the driver stamps departures: a FollowUp after each Echo
+  Nanos stamp_grain{0};           // resolution of timestamps, e.g. 1 ms in 1985; 0: exact
+};
+
+// Largest change of the master's rate per round; the members' bounds rely on it.
+inline constexpr double kMasterWander = 0.1e-6;
+
+enum class SyncTimer : std::uint8_t { probe, settle, round, set_time, ban_expiry, count };
+
+// Reading of the steered clock with its error bound.
+struct Reading {
+  enum class Status : std::uint8_t { unsynchronized, holdover, synchronized, leads };
+  WallTime time{};
+  WallTime earliest{};
+  WallTime latest{};
+  Status status = Status::unsynchronized;
+
+  Nanos bound() const { return std::max(latest - time, time - earliest); }
+};
+std::string_view name_of(Reading::Status status);
+
+// This node's clock and the servo that steers it.
+struct LocalClock {
+  clock::SteeredClock steered;
+  clock::Servo servo;
+};
+
+// One step of a part.
+struct SyncStep {
+  Turn<Sync>& turn;
+  const SyncRules& rules;
+  LocalClock& clock;
+  Timers<SyncTimer>& timers;
+
+  Instant now() const { return turn.now; }
+  WallTime shows() const { return clock.steered.at(now()); }
+  void steer(const clock::Steering& steering);
+  // Rounds an instant down to the resolution of timestamps.
+  Instant stamp(Instant instant) const;
+  // The stamp of an arrival; Instant{}: the driver supplied none.
+  Instant arrival(Instant arrived) const;
+};
+
+constexpr Nanos raw_of(Instant instant) { return instant.time_since_epoch(); }
+inline std::int64_t to_ppt(double rate) { return std::llround(rate * 1e12); }
+inline double from_ppt(std::int64_t ppt) { return static_cast<double>(ppt) * 1e-12; }
+// The part of a span that a rate makes of it.
+inline Nanos share_of(Nanos span, double rate) {
+  return Nanos{std::llround(static_cast<double>(span.count()) * rate)};
+}
+
+}  // namespace tempo::node
