@@ -91,6 +91,7 @@ class Codec {
   void set_keys(auth::Keyring keys) { options_.keys = std::move(keys); }
 
   const Directory& directory() const { return directory_; }
+  Directory& directory() { return directory_; }
   // Node number of a host, assigned if it is new; kNobody: too many hosts.
   NodeId number_of(HostId host);
   NodeId self() const { return self_; }
