@@ -1,10 +1,10 @@
-// Connects the group service to locks, network and control server.
+// Drives the group service: gives it messages, requests and the answers of locks, and carries out
+// its outputs.
 //
-// Groups require locks. Updates of locks reach a group in the next `on_timer`, which the worker
+// Groups require locks. Answers of locks reach the service in the next `on_timer`, which the worker
 // calls at the end of every round.
 #pragma once
 
-#include <cstdint>
 #include <deque>
 #include <functional>
 #include <optional>
@@ -23,8 +23,10 @@
 
 namespace tempo::daemon {
 
-class GroupDriver final : private groups::Driver {
+class GroupDriver {
  public:
+  using Service = groups::GroupService;
+
   // All must outlive the driver.
   struct Parts {
     const DaemonIdentity* identity = nullptr;
@@ -44,39 +46,40 @@ class GroupDriver final : private groups::Driver {
   void on_timer();
 
   // --- for the control server ---
-  using OnUpdate = std::function<void(groups::UserId user, const groups::LeadershipUpdate& update)>;
+  using OnUpdate = std::function<void(const groups::LeadershipUpdate& update)>;
   using OnChange = std::function<void(const std::string& group)>;
   void on_update(OnUpdate on_update) { on_update_ = std::move(on_update); }
   void on_change(OnChange on_change) { on_change_ = std::move(on_change); }
-  Result<void> stand(const groups::Service::Candidacy& candidacy);
-  void offer(groups::UserId user, groups::Capacity capacity);
-  void stopped(groups::UserId user);
-  void withdraw(groups::UserId user, bool job_done = false);
-  Result<void> resign(std::string_view group);
+  void command(const Service::Command& command);
+  // A command that the service may refuse; the error says why.
+  Result<void> request(const Service::Command& command);
   std::vector<groups::Known> known() const;
   std::optional<groups::Known> known(std::string_view group) const;
   HostId self() const { return parts_.identity->host; }
 
  private:
-  void broadcast(const wire::GroupBody& body) override;
-  void send(HostId to, const wire::GroupBody& body) override;
-  Result<void> acquire(locks::ClientId client, const std::string& name) override;
-  void release(locks::ClientId client) override;
-  void notify(groups::UserId user, const groups::LeadershipUpdate& update) override;
-  void changed(const std::string& group) override;
-  void not_as_wanted(const std::string& group, const std::string& sentence) override;
+  template <class Do>
+  void step(Do todo);
+  void carry_out(const Output<Service>& output);
+  void on_notice(const groups::LeadershipUpdate& update);
+  void on_notice(const Service::Acquire& acquire);
+  void on_notice(const Service::Release& release);
+  void on_notice(const Service::LeaderChanged& changed);
+  void on_notice(const groups::AlgorithmReplaced& replaced);
+  void on_notice(const groups::Refused& refused);
+  groups::NetworkClock clock(Instant now) const;
+  void receive_locks();
 
-  groups::Moment moment();
-  bool receive_locks();
-
-  static constexpr int kMaxLockUpdates = 16;  // most lock updates handled in one round
+  static constexpr int kMaxLockAnswers = 16;  // most answers of locks handled in one round
 
   Parts parts_;
   EmitEvent emit_event_;
   OnUpdate on_update_;
   OnChange on_change_;
-  std::deque<std::pair<locks::ClientId, locks::LockUpdate>> lock_updates_;  // a few per local group
-  std::optional<groups::Service> service_;
+  std::deque<Service::Command> lock_answers_;  // a few per local group
+  std::optional<groups::Refused> refused_;     // set if the service refused the last request
+  Outbox<Service> out_;
+  std::optional<Service> service_;  // set if locks are configured
 };
 
 }  // namespace tempo::daemon

@@ -6,6 +6,9 @@
 #include <fmt/core.h>
 
 namespace tempo::daemon {
+
+using groups::GroupService;
+
 namespace {
 
 std::string refuse(const ipc::Request& request, ipc::Code code, std::string sentence) {
@@ -23,9 +26,7 @@ std::string list_of(const Names& names) {
 
 GroupClients::GroupClients(GroupDriver& driver, Write write, NameOf name_of)
     : driver_(&driver), write_(std::move(write)), name_of_(std::move(name_of)) {
-  driver_->on_update([this](groups::UserId user, const groups::LeadershipUpdate& update) {
-    notify(user, update);
-  });
+  driver_->on_update([this](const groups::LeadershipUpdate& update) { notify(update); });
   driver_->on_change([this](const std::string& group) { notify_change(group); });
 }
 
@@ -45,15 +46,15 @@ std::string GroupClients::answer(ClientConnection client, const ipc::Request& re
         return refuse(request, ipc::Code::bad_request,
                       "this connection has no candidate with that id");
       if (request.verb == ipc::Verb::offer)
-        driver_->offer(claim->first, request.capacity);
+        driver_->command(GroupService::Offer{claim->first, request.capacity});
       else
-        driver_->stopped(claim->first);
+        driver_->command(GroupService::Stopped{claim->first});
       return "";
     }
     case ipc::Verb::withdraw:
       return withdraw(client, request);
     case ipc::Verb::resign_group: {
-      const auto done = driver_->resign(request.name);
+      const auto done = driver_->request(GroupService::Resign{request.name});
       return done ? ipc::done_line()
                   : ipc::refusal_line({.code = ipc::Code::not_master, .message = done.error()});
     }
@@ -64,7 +65,8 @@ std::string GroupClients::answer(ClientConnection client, const ipc::Request& re
     }
     case ipc::Verb::watch_group:
       if (const auto wrong = groups::wrong_with_name(request.name))
-        return ipc::refusal_line({.code = ipc::Code::bad_request, .message = *wrong});
+        return ipc::refusal_line(
+            {.code = ipc::Code::bad_request, .message = groups::sentence_of({.reason = *wrong})});
       watches_[client] = request.name;
       return ipc::group_line(view_of(request.name));
     default:
@@ -94,21 +96,22 @@ std::string GroupClients::elect(ClientConnection client, const ipc::Request& req
         "too many candidates on this connection; withdraw some or open another connection");
   const groups::UserId user{++last_user_};
   claims_[user] = {.client = client, .id = request.id};
-  const auto stood = driver_->stand({.user = user,
-                                     .group = request.name,
-                                     .terms = {*criterion, *algorithm},
-                                     .capacity = request.capacity,
-                                     .min_stay = Nanos{request.min_stay_ns},
-                                     .once = request.once});
+  const auto stood = driver_->request(GroupService::Stand{.user = user,
+                                                          .group = request.name,
+                                                          .terms = {*criterion, *algorithm},
+                                                          .capacity = request.capacity,
+                                                          .min_stay = Nanos{request.min_stay_ns},
+                                                          .once = request.once});
   if (!stood) {
     claims_.erase(user);
     return refuse(request, ipc::Code::unavailable, stood.error());
   }
   write_(client, ipc::election_line({.id = request.id}));
   if (const auto known = driver_->known(request.name); known && known->leader != kNoHost)
-    notify(user, {.kind = groups::LeadershipUpdate::Kind::follows,
-                  .term = known->term,
-                  .host = known->leader});
+    notify({.user = user,
+            .kind = groups::LeadershipUpdate::Kind::follows,
+            .term = known->term,
+            .host = known->leader});
   return "";
 }
 
@@ -118,7 +121,7 @@ std::string GroupClients::withdraw(ClientConnection client, const ipc::Request& 
     return refuse(request, ipc::Code::bad_request, "this connection has no candidate with that id");
   const groups::UserId user = claim->first;
   claims_.erase(claim);
-  driver_->withdraw(user, request.once);
+  driver_->command(GroupService::Withdraw{user, request.once});
   return ipc::election_line({.id = request.id, .state = ipc::LeadershipUpdate::State::withdrawn});
 }
 
@@ -128,11 +131,11 @@ void GroupClients::disconnect(ClientConnection client) {
   for (const auto& [user, claim] : claims_)
     if (claim.client == client) gone.push_back(user);
   for (const groups::UserId user : gone) claims_.erase(user);
-  for (const groups::UserId user : gone) driver_->withdraw(user);
+  for (const groups::UserId user : gone) driver_->command(GroupService::Withdraw{user});
 }
 
-void GroupClients::notify(groups::UserId user, const groups::LeadershipUpdate& update) {
-  const auto found = claims_.find(user);
+void GroupClients::notify(const groups::LeadershipUpdate& update) {
+  const auto found = claims_.find(update.user);
   if (found == claims_.end()) return;
   const Claim claim = found->second;
   using Kind = groups::LeadershipUpdate::Kind;

@@ -39,7 +39,7 @@ class GroupClients {
 
   std::string elect(ClientConnection client, const ipc::Request& request);
   std::string withdraw(ClientConnection client, const ipc::Request& request);
-  void notify(groups::UserId user, const groups::LeadershipUpdate& update);
+  void notify(const groups::LeadershipUpdate& update);
   void notify_change(const std::string& group);
   ipc::GroupView view_of(const groups::Known& known) const;
   ipc::GroupView view_of(const std::string& group) const;

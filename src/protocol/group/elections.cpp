@@ -1,14 +1,15 @@
 #include "protocol/group/elections.h"
 
 #include <algorithm>
+#include <type_traits>
 
 namespace tempo::groups {
 
 using election::CapacityA;
 using election::CapacityB1;
 using election::CapacityC;
-using ElectionCommand = election::capacity::Command;
-using ElectionNotice = election::capacity::Notice;
+using CapacityCommand = election::capacity::Command;
+using CapacityNotice = election::capacity::Notice;
 
 namespace {
 
@@ -17,6 +18,11 @@ broadcast::Rules ordered_rules(Nanos lease) {
           .delay = lease / 32,
           .precision = lease / 64,
           .faulty = 1};  // a member that received a message relays it to those that missed it
+}
+
+ElectionNotice notice_of(const CapacityNotice& notice, Algorithm algorithm) {
+  if (notice.kind != CapacityNotice::Kind::elected || notice.master == kNobody) return NoResult{};
+  return Elected{notice.master, algorithm};
 }
 
 }  // namespace
@@ -34,140 +40,137 @@ Elections::Elections(NodeId self, Incarnation incarnation, const ElectionBounds&
       b1_(OverB1::Carrier(self, incarnation, bounds.ordered), CapacityB1(self, bounds.known)),
       c_(self, bounds.lossy) {}
 
-Algorithm Elections::hold(const Moment& moment, Draw& draw, Algorithm wanted, Results& results) {
+// --- inputs ---
+
+void Elections::receive(Turn<Elections>& turn, NodeId from, const Message& message) {
+  const auto receive = [&](auto& machine, const auto& content) {
+    step(turn, machine, [&](auto& inner, auto& part) { inner.receive(part, from, content); });
+  };
+  if (const auto* begin = std::get_if<Begin>(&message))
+    on_begin(turn, Instant{begin->at});
+  else if (const auto* a = std::get_if<OverA::Message>(&message))
+    receive(a_, *a);
+  else if (const auto* b1 = std::get_if<OverB1::Message>(&message))
+    receive(b1_, *b1);
+  else
+    receive(c_, std::get<CapacityC::Message>(message));
+}
+
+void Elections::on_begin(Turn<Elections>& turn, Instant at) {
+  const Instant now = network_.at(turn.now);
+  const bool soon = at > now && at <= now + 2 * bounds_->ordered.latency();
+  if (!soon || begins_a()) return;
+  renew_a(turn);
+  begin_at_ = at;
+}
+
+void Elections::on_timer(Turn<Elections>& turn, TimerId /*timer*/) {
+  if (begin_at_ <= network_.at(turn.now)) {
+    begin_at_ = kNever;
+    command_machine(turn, a_, CapacityCommand::hold());
+  }
+  wake_due(turn, a_);
+  wake_due(turn, b1_);
+  wake_due(turn, c_);
+}
+
+void Elections::command(Turn<Elections>& turn, const Command& command) {
+  std::visit([&](const auto& one) { on_command(turn, one); }, command);
+}
+
+void Elections::on_command(Turn<Elections>& turn, const Hold& hold) {
   const auto doubts = [&](const auto& carrier) {
     return carrier.doubt() != broadcast::Doubt::none ||
            carrier.latency() > 2 * bounds_->ordered.latency();
   };
-  if (!moment.trusted || (wanted == Algorithm::b1 && doubts(b1_.carrier()))) wanted = Algorithm::c;
-  if (wanted == Algorithm::b2) wanted = Algorithm::c;
-  const Instant now = network(moment, draw, results);
-  switch (wanted) {
-    case Algorithm::a:
-      if (begin_at_ != kNever || a_.rider().phase() == CapacityA::Phase::wait) break;
-      renew_a(now, draw, results);
-      begin_at_ = now + bounds_->ordered.latency();
-      results.messages.emplace_back(Begin{begin_at_.time_since_epoch()});
-      break;
-    case Algorithm::b1:
-      step(b1_, now, draw, results,
-           [](auto& machine, auto& turn) { machine.command(turn, ElectionCommand::hold()); });
-      break;
-    case Algorithm::c:
-    default:
-      step(c_, moment.now, draw, results,
-           [](auto& machine, auto& turn) { machine.command(turn, ElectionCommand::hold()); });
-      break;
+  const bool ordered =
+      hold.wanted == Algorithm::a || (hold.wanted == Algorithm::b1 && !doubts(b1_.carrier()));
+  const Algorithm algorithm = network_.trusted() && ordered ? hold.wanted : Algorithm::c;
+  if (algorithm == Algorithm::c) {
+    command_machine(turn, c_, CapacityCommand::hold());
+  } else if (algorithm == Algorithm::b1) {
+    command_machine(turn, b1_, CapacityCommand::hold());
+  } else if (!begins_a()) {
+    renew_a(turn);
+    begin_at_ = network_.at(turn.now) + bounds_->ordered.latency();
+    turn.out.broadcast(Begin{begin_at_.time_since_epoch()});
   }
-  return wanted;
+  turn.out.notify(Holds{algorithm});
 }
 
-void Elections::offer(const Moment& moment, Draw& draw, election::capacity::Capacity capacity,
-                      Results& results) {
-  offer_ = capacity;
-  const Instant now = network(moment, draw, results);
-  step(a_, now, draw, results, offering());
-  step(b1_, now, draw, results, offering());
-  step(c_, moment.now, draw, results, offering());
+void Elections::on_command(Turn<Elections>& turn, const OfferCapacity& offer) {
+  offer_ = offer.capacity;
+  command_machine(turn, a_, CapacityCommand::offer(offer_));
+  command_machine(turn, b1_, CapacityCommand::offer(offer_));
+  command_machine(turn, c_, CapacityCommand::offer(offer_));
 }
 
-void Elections::receive(const Moment& moment, Draw& draw, NodeId from,
-                        const ElectionMessage& received, Results& results) {
-  const auto receive = [&](auto& machine, Instant now, const auto& message) {
-    step(machine, now, draw, results,
-         [&](auto& inner, auto& turn) { inner.receive(turn, from, message); });
-  };
-  const Instant now = network(moment, draw, results);
-  if (const auto* begin = std::get_if<Begin>(&received)) {
-    const Instant at{begin->at};
-    const bool soon = at > now && at <= now + 2 * bounds_->ordered.latency();
-    if (!soon || begin_at_ != kNever || a_.rider().phase() == CapacityA::Phase::wait) return;
-    renew_a(now, draw, results);
-    begin_at_ = at;
-  } else if (const auto* a = std::get_if<OverA::Message>(&received)) {
-    receive(a_, now, *a);
-  } else if (const auto* b1 = std::get_if<OverB1::Message>(&received)) {
-    receive(b1_, now, *b1);
-  } else {
-    receive(c_, moment.now, std::get<CapacityC::Message>(received));
-  }
+// If network time was set back by more than a clock can be wrong, the machines start over.
+void Elections::on_command(Turn<Elections>& turn, const NetworkClock& clock) {
+  if (!network_.follow(turn.now, clock, bounds_->ordered.latency())) return;
+  begin_at_ = kNever;
+  renew_a(turn);
+  b1_ = OverB1(OverB1::Carrier(self_, next_incarnation(), bounds_->ordered),
+               CapacityB1(self_, bounds_->known));
+  command_machine(turn, b1_, CapacityCommand::offer(offer_));
 }
 
-void Elections::on_timer(const Moment& moment, Draw& draw, Results& results) {
-  const Instant now = network(moment, draw, results);
-  if (begin_at_ <= now) {
-    begin_at_ = kNever;
-    step(a_, now, draw, results,
-         [](auto& machine, auto& turn) { machine.command(turn, ElectionCommand::hold()); });
-  }
-  wake_due(a_, now, draw, results);
-  wake_due(b1_, now, draw, results);
-  wake_due(c_, moment.now, draw, results);
-}
-
-std::optional<Nanos> Elections::due_in(const Moment& moment) const {
-  const Instant network = std::max(last_network_, moment.network);
+OneTimer Elections::timers() const {
   const Instant by_network = std::min({begin_at_, a_.timers().first(), b1_.timers().first()});
-  const Instant by_clock = c_.timers().first();
-  std::optional<Nanos> due;
-  if (by_network != kNever) due = by_network - network;
-  if (by_clock != kNever) due = due ? std::min(*due, by_clock - moment.now) : by_clock - moment.now;
-  if (due) due = std::max(*due, Nanos{0});
-  return due;
+  return OneTimer(std::min(network_.by_lock_clock(by_network), c_.timers().first()));
+}
+
+const char* Elections::check() const {
+  for (const char* broken : {a_.check(), b1_.check(), c_.check()})
+    if (broken != nullptr) return broken;
+  return nullptr;
 }
 
 // --- helpers ---
 
 template <class M, class Do>
-void Elections::step(M& machine, Instant now, Draw& draw, Results& results, Do todo) {
-  Outbox<M> out;
-  Turn<M> turn{now, draw, out};
-  todo(machine, turn);
-  constexpr Algorithm kBy = std::is_same_v<M, OverA>    ? Algorithm::a
-                            : std::is_same_v<M, OverB1> ? Algorithm::b1
-                                                        : Algorithm::c;
-  for (const auto& output : out) {
-    if (output.kind == OutputKind::broadcast)
-      results.messages.emplace_back(output.message);
-    else if constexpr (std::is_same_v<typename M::Notice, ElectionNotice>)
-      on_notice(output.notice, kBy, results);
-    else if (const auto* notice = std::get_if<ElectionNotice>(&output.notice.body))
-      on_notice(*notice, kBy, results);
-  }
-}
-
-void Elections::on_notice(const ElectionNotice& notice, Algorithm by, Results& results) {
-  results.by = by;
-  results.elected = notice.kind == ElectionNotice::Kind::elected ? notice.master : kNobody;
+void Elections::step(Turn<Elections>& turn, M& machine, Do todo) {
+  constexpr Algorithm kAlgorithm = std::is_same_v<M, OverA>    ? Algorithm::a
+                                   : std::is_same_v<M, OverB1> ? Algorithm::b1
+                                                               : Algorithm::c;
+  step_part_at(time_for(machine, turn.now), turn, machine, todo, [&](const Output<M>& output) {
+    if (pass_on(turn, output, [](const auto& message) { return Message{message}; })) return;
+    if constexpr (std::is_same_v<M, CapacityC>)
+      turn.out.notify(notice_of(output.notice, kAlgorithm));
+    else if (const auto* notice = std::get_if<CapacityNotice>(&output.notice.body))
+      turn.out.notify(notice_of(*notice, kAlgorithm));
+  });
 }
 
 template <class M>
-void Elections::wake_due(M& machine, Instant now, Draw& draw, Results& results) {
-  for (int i = 0; i < kMaxWakes && machine.timers().first() <= now; ++i)
-    step(machine, now, draw, results,
-         [](auto& inner, auto& turn) { inner.on_timer(turn, inner.timers().first_name()); });
+void Elections::command_machine(Turn<Elections>& turn, M& machine, const CapacityCommand& command) {
+  step(turn, machine, [&](auto& inner, auto& part) { inner.command(part, command); });
 }
 
-// Network time never goes back for these machines. If it was set back by more than a clock can be
-// wrong, they start over.
-Instant Elections::network(const Moment& moment, Draw& draw, Results& results) {
-  const bool set_back = moment.network + bounds_->ordered.latency() < last_network_;
-  last_network_ = set_back ? moment.network : std::max(last_network_, moment.network);
-  if (set_back) {
-    begin_at_ = kNever;
-    renew_a(last_network_, draw, results);
-    b1_ = OverB1(OverB1::Carrier(self_, next_incarnation(), bounds_->ordered),
-                 CapacityB1(self_, bounds_->known));
-    step(b1_, last_network_, draw, results, offering());
+template <class M>
+void Elections::wake_due(Turn<Elections>& turn, M& machine) {
+  for (int i = 0; i < kMaxWakes; ++i) {
+    const auto due = first_due(machine.timers(), time_for(machine, turn.now));
+    if (!due) return;
+    step(turn, machine, [&](auto& inner, auto& part) { inner.on_timer(part, *due); });
   }
-  return last_network_;
+}
+
+template <class M>
+Instant Elections::time_for(const M& /*machine*/, Instant now) {
+  return std::is_same_v<M, CapacityC> ? now : network_.at(now);
+}
+
+// An election by A is planned or running.
+bool Elections::begins_a() const {
+  return begin_at_ != kNever || a_.rider().phase() == CapacityA::Phase::wait;
 }
 
 // Elections by A have no common numbers: each has its own machine, which counts from one.
-void Elections::renew_a(Instant now, Draw& draw, Results& results) {
+void Elections::renew_a(Turn<Elections>& turn) {
   a_ = OverA(OverA::Carrier(self_, next_incarnation(), bounds_->ordered),
              CapacityA(self_, bounds_->known));
-  step(a_, now, draw, results, offering());
+  command_machine(turn, a_, CapacityCommand::offer(offer_));
 }
 
 Incarnation Elections::next_incarnation() {

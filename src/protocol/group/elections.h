@@ -5,15 +5,17 @@
 // uses C instead. Candidates take part in every election, whichever host began it. A begins at a
 // network time that its first caller announces to all.
 //
-// Results are proposals: the winner asks for the group's lease, and only the lease decides.
+// The machine runs on the lock's clock. The machine that embeds it gives it the NetworkClock before
+// every other input.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-#include <optional>
 #include <variant>
-#include <vector>
 
+#include "machine/compose.h"
 #include "machine/machine.h"
+#include "machine/one_timer.h"
 #include "protocol/broadcast/over.h"
 #include "protocol/group/capacity_a.h"
 #include "protocol/group/capacity_b1.h"
@@ -22,11 +24,41 @@
 
 namespace tempo::groups {
 
-// The time of a step: by the lock's clock, and by network time, which may be wrong.
-struct Moment {
-  Instant now{};
-  Instant network{};
+// Command: a reading of network time, which may be wrong.
+struct NetworkClock {
+  Nanos offset{0};       // network time minus the lock's clock
   bool trusted = false;  // two trusted readings differ by at most the assumed precision
+};
+
+// Command: use this capacity in elections from now on.
+struct OfferCapacity {
+  election::capacity::Capacity capacity = election::capacity::kNotCandidate;
+};
+
+// Network time for machines that need it not to go back.
+class NetworkTime {
+ public:
+  // Returns true if network time was set back by more than `tolerance`; it then goes back, and the
+  // machines have to start over.
+  bool follow(Instant now, const NetworkClock& clock, Nanos tolerance) {
+    const Instant reading = now + clock.offset;
+    const bool set_back = reading + tolerance < latest_;
+    latest_ = set_back ? reading : std::max(latest_, reading);
+    offset_ = latest_ - now;
+    trusted_ = clock.trusted;
+    return set_back;
+  }
+  Instant at(Instant now) { return latest_ = now + offset_; }
+  bool trusted() const { return trusted_; }
+  // The time of a deadline by the lock's clock, perhaps slightly early or late.
+  Instant by_lock_clock(Instant deadline) const {
+    return deadline == kNever ? kNever : deadline - offset_;
+  }
+
+ private:
+  Instant latest_{};  // network time of the last step
+  Nanos offset_{0};   // network time minus the lock's clock
+  bool trusted_ = false;
 };
 
 // Begin an election by algorithm A at this network time.
@@ -53,40 +85,43 @@ struct ElectionBounds {
 
 class Elections {
  public:
+  // Begins an election by this algorithm, or by C; Holds says which one it is.
+  struct Hold {
+    Algorithm wanted = Algorithm::c;
+  };
+  using Message = ElectionMessage;
+  using Command = std::variant<Hold, OfferCapacity, NetworkClock>;
+  using Notice = ElectionNotice;
+  using Parts = PartList<OverA, OverB1, election::CapacityC>;
+
   // The bounds must outlive it.
   Elections(NodeId self, Incarnation incarnation, const ElectionBounds& bounds);
 
-  // Results of a step, in order.
-  struct Results {
-    std::vector<ElectionMessage> messages{};  // to broadcast
-    std::optional<NodeId> elected{};          // kNobody: no result; unset: no election ended
-    Algorithm by = Algorithm::c;              // algorithm of that result
-  };
+  void start(Turn<Elections>& /*turn*/) {}
+  void receive(Turn<Elections>& turn, NodeId from, const Message& message);
+  void on_timer(Turn<Elections>& turn, TimerId timer);
+  void command(Turn<Elections>& turn, const Command& command);
 
-  // Returns the algorithm that is used.
-  Algorithm hold(const Moment& moment, Draw& draw, Algorithm wanted, Results& results);
-  void offer(const Moment& moment, Draw& draw, election::capacity::Capacity capacity,
-             Results& results);
-  void receive(const Moment& moment, Draw& draw, NodeId from, const ElectionMessage& received,
-               Results& results);
-  void on_timer(const Moment& moment, Draw& draw, Results& results);
-  // Time until `on_timer` has something to do; unset: never.
-  std::optional<Nanos> due_in(const Moment& moment) const;
+  OneTimer timers() const;
+  const char* check() const;
 
  private:
+  void on_command(Turn<Elections>& turn, const Hold& hold);
+  void on_command(Turn<Elections>& turn, const OfferCapacity& offer);
+  void on_command(Turn<Elections>& turn, const NetworkClock& clock);
+  void on_begin(Turn<Elections>& turn, Instant at);
   template <class M, class Do>
-  void step(M& machine, Instant now, Draw& draw, Results& results, Do todo);
-  void on_notice(const election::capacity::Notice& notice, Algorithm by, Results& results);
+  void step(Turn<Elections>& turn, M& machine, Do todo);
   template <class M>
-  void wake_due(M& machine, Instant now, Draw& draw, Results& results);
-  Instant network(const Moment& moment, Draw& draw, Results& results);
+  void command_machine(Turn<Elections>& turn, M& machine,
+                       const election::capacity::Command& command);
+  template <class M>
+  void wake_due(Turn<Elections>& turn, M& machine);
+  template <class M>
+  Instant time_for(const M& machine, Instant now);
+  bool begins_a() const;
   Incarnation next_incarnation();
-  auto offering() const {
-    return [offer = offer_](auto& machine, auto& turn) {
-      machine.command(turn, election::capacity::Command::offer(offer));
-    };
-  }
-  void renew_a(Instant now, Draw& draw, Results& results);
+  void renew_a(Turn<Elections>& turn);
 
   static constexpr int kMaxWakes = 64;  // of one machine, in one step
 
@@ -99,8 +134,9 @@ class Elections {
   std::uint32_t restarts_ = 0;  // number of machine restarts
   election::capacity::Capacity offer_ = election::capacity::kNotCandidate;
   Instant begin_at_ = kNever;  // start of an election by A, in network time; kNever: none
-  Instant last_network_{};     // latest network time; never goes back during one incarnation of the
-                               // machines
+  NetworkTime network_;        // never goes back during one incarnation of the machines
 };
+
+static_assert(Machine<Elections> && std::movable<Elections>);
 
 }  // namespace tempo::groups

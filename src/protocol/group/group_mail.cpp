@@ -10,11 +10,10 @@ using election::CapacityC;
 namespace {
 
 struct ToBody {
-  const Numbering& hosts;
+  const wire::Directory& hosts;
   wire::GroupBody body{};
 
-  HostId host(NodeId node) const { return node == kNobody ? kNoHost : hosts.host_of(node); }
-  wire::GroupBid bid(const Bid& bid) const { return {bid.capacity, host(bid.node)}; }
+  wire::GroupBid bid(const Bid& bid) const { return {bid.capacity, hosts.host_of(bid.node)}; }
 
   void operator()(const Begin& begin) {
     body.kind = Kind::begin;
@@ -41,7 +40,7 @@ struct ToBody {
     body.phase = static_cast<std::uint8_t>(envelope.message.kind);
     body.incarnation = std::to_underlying(envelope.message.life);
     body.number = envelope.message.number;
-    body.sender = host(envelope.message.id);
+    body.sender = hosts.host_of(envelope.message.id);
     body.ring = {.ring = envelope.ring,
                  .election = envelope.election,
                  .sequence = std::to_underlying(envelope.message.sequence),
@@ -53,7 +52,7 @@ struct ToBody {
   void carry(const Message& message) {
     body.step = static_cast<std::uint8_t>(message.kind);
     body.hops = message.hops;
-    body.sender = host(message.sender);
+    body.sender = hosts.host_of(message.sender);
     body.serial = message.number;
     body.incarnation = std::to_underlying(message.life);
     body.stamp_ns = message.stamp.count();
@@ -65,14 +64,14 @@ struct ToBody {
 
 // Maps hosts to numbers and remembers whether all of them had one.
 struct FromBody {
-  const Numbering& hosts;
+  wire::Directory& hosts;
   bool known = true;
 
   NodeId node(HostId host) {
     if (host == kNoHost) return kNobody;
-    const NodeId node = hosts.number_of(host);
-    known &= node != kNobody;
-    return node;
+    const wire::Directory::Host* entry = hosts.admit(host);
+    known &= entry != nullptr;
+    return entry == nullptr ? kNobody : entry->node;
   }
   Bid bid(const wire::GroupBid& bid) {
     return {std::max(bid.capacity, kNotCandidate), node(bid.host)};
@@ -175,7 +174,7 @@ std::optional<ElectionMessage> election_message_of(const wire::GroupBody& body, 
 }  // namespace
 
 wire::GroupBody body_of(std::string_view name, const ReceivedHeartbeat& received,
-                        const Numbering& hosts) {
+                        const wire::Directory& hosts) {
   const auto& [heartbeat, terms, last_on_ring] = received;
   wire::GroupBody body{.kind = Kind::heartbeat, .name = wire::GroupName(name)};
   body.leads = heartbeat.leads;
@@ -184,7 +183,7 @@ wire::GroupBody body_of(std::string_view name, const ReceivedHeartbeat& received
   body.criterion = std::to_underlying(terms.criterion);
   body.algorithm = std::to_underlying(terms.algorithm);
   body.term = std::to_underlying(heartbeat.term);
-  body.heir = heartbeat.heir == kNobody ? kNoHost : hosts.host_of(heartbeat.heir);
+  body.heir = hosts.host_of(heartbeat.heir);
   body.ago = std::max(heartbeat.over, Nanos{0});
   body.capacity = heartbeat.capacity;
   body.number = last_on_ring;
@@ -192,7 +191,7 @@ wire::GroupBody body_of(std::string_view name, const ReceivedHeartbeat& received
 }
 
 wire::GroupBody body_of(std::string_view name, const ElectionMessage& message,
-                        const Numbering& hosts) {
+                        const wire::Directory& hosts) {
   ToBody to{hosts};
   std::visit(to, message);
   to.body.name = wire::GroupName(name);
@@ -200,14 +199,15 @@ wire::GroupBody body_of(std::string_view name, const ElectionMessage& message,
 }
 
 wire::GroupBody body_of(std::string_view name, const RingMessage& envelope,
-                        const Numbering& hosts) {
+                        const wire::Directory& hosts) {
   ToBody to{hosts};
   to(envelope);
   to.body.name = wire::GroupName(name);
   return to.body;
 }
 
-wire::GroupBody body_of(std::string_view name, const SignedMessage& envelope) {
+wire::GroupBody body_of(std::string_view name, const SignedMessage& envelope,
+                        const wire::Directory& /*hosts*/) {
   const OverB2::Message& message = envelope.message;
   wire::GroupBody body{.kind = Kind::b2, .name = wire::GroupName(name)};
   body.step = static_cast<std::uint8_t>(message.kind);
@@ -227,7 +227,7 @@ wire::GroupBody body_of(std::string_view name, const SignedMessage& envelope) {
   return body;
 }
 
-std::optional<GroupMessage> message_of(const wire::GroupBody& body, const Numbering& hosts) {
+std::optional<GroupMessage> message_of(const wire::GroupBody& body, wire::Directory& hosts) {
   FromBody from{hosts};
   if (body.kind == Kind::heartbeat) {
     const auto heartbeat = heartbeat_of(body, from);

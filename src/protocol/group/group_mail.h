@@ -10,12 +10,10 @@
 #include "protocol/group/ring_elections.h"
 #include "protocol/group/signed_elections.h"
 #include "protocol/group/terms.h"
-#include "protocol/lock/member_map.h"
+#include "protocol/wire/directory.h"
 #include "protocol/wire/group_body.h"
 
 namespace tempo::groups {
-
-using locks::Numbering;
 
 // Settings that all candidates of a group must have in common.
 struct Terms {
@@ -33,14 +31,17 @@ struct ReceivedHeartbeat {
 };
 
 wire::GroupBody body_of(std::string_view name, const ReceivedHeartbeat& received,
-                        const Numbering& hosts);
+                        const wire::Directory& hosts);
 wire::GroupBody body_of(std::string_view name, const ElectionMessage& message,
-                        const Numbering& hosts);
-wire::GroupBody body_of(std::string_view name, const RingMessage& envelope, const Numbering& hosts);
-wire::GroupBody body_of(std::string_view name, const SignedMessage& envelope);
+                        const wire::Directory& hosts);
+wire::GroupBody body_of(std::string_view name, const RingMessage& envelope,
+                        const wire::Directory& hosts);
+wire::GroupBody body_of(std::string_view name, const SignedMessage& envelope,
+                        const wire::Directory& hosts);
 
 using GroupMessage = std::variant<ReceivedHeartbeat, ElectionMessage, RingMessage, SignedMessage>;
-// Unset if the body names a host without a number, or settings of a later revision.
-std::optional<GroupMessage> message_of(const wire::GroupBody& body, const Numbering& hosts);
+// Numbers hosts that are new. Unset if the body names a host that cannot have a number, or settings
+// of a later revision.
+std::optional<GroupMessage> message_of(const wire::GroupBody& body, wire::Directory& hosts);
 
 }  // namespace tempo::groups

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <type_traits>
+#include <utility>
 
 namespace tempo::groups {
 
@@ -38,23 +39,12 @@ Rules anonymous_rules(Nanos lease, std::uint32_t stations) {
 
 }  // namespace
 
-void RingElections::hold(Instant now, Draw& draw, Algorithm algorithm, const Ring& ring,
-                         Results& results) {
-  if (under_way(now) || !begin(now, algorithm, last_ + 1, ring)) return;
-  if (auto* equitable = std::get_if<Equitable>(&station_))
-    step(equitable->machine, now, draw, results,
-         [](auto& machine, auto& turn) { machine.command(turn, election::ring::Command::elect); });
-  if (auto* anonymous = std::get_if<Anonymous>(&station_))
-    step(anonymous->machine, now, draw, results, [](auto& machine, auto& turn) {
-      machine.command(turn, election::anonymous::Command::wake);
-    });
-}
+// --- inputs ---
 
-void RingElections::receive(Instant now, Draw& draw, NodeId from, const RingMessage& envelope,
-                            const Ring& ring, Results& results) {
+void RingElections::receive(Turn<RingElections>& turn, NodeId from, const Message& envelope) {
   const bool later = envelope.election > here_ && envelope.election >= last_;
   if (later &&
-      (envelope.ring != ring.sum || !begin(now, envelope.algorithm, envelope.election, ring)))
+      (envelope.ring != known_.sum || !begin(turn.now, envelope.algorithm, envelope.election)))
     return;
   if (envelope.election != here_ || envelope.algorithm != algorithm_ || envelope.ring != ring_.sum)
     return;
@@ -62,41 +52,59 @@ void RingElections::receive(Instant now, Draw& draw, NodeId from, const RingMess
   election::ring::Message message = envelope.message;
   if (message.id != kNobody) message.id = station_of(message.id);
   if (station == kNobody || (message.id == kNobody && envelope.message.id != kNobody)) return;
-  with_station([&](auto& machine) {
-    step(machine, now, draw, results,
-         [&](auto& inner, auto& turn) { inner.receive(turn, station, message); });
+  step(turn, [&](auto& machine, auto& inner) { machine.receive(inner, station, message); });
+}
+
+void RingElections::on_timer(Turn<RingElections>& turn, TimerId /*timer*/) {
+  if (began_at_ + 2 * lease_ <= turn.now) station_.emplace<std::monostate>();
+  for (int i = 0; i < kMaxWakes && timers().first() <= turn.now; ++i)
+    step(turn, [](auto& machine, auto& inner) {
+      machine.on_timer(inner, machine.timers().first_name());
+    });
+}
+
+void RingElections::command(Turn<RingElections>& turn, const Command& command) {
+  std::visit([&](const auto& one) { on_command(turn, one); }, command);
+}
+
+void RingElections::on_command(Turn<RingElections>& turn, const Hold& hold) {
+  if (under_way(turn.now) || !begin(turn.now, hold.algorithm, last_ + 1)) return;
+  step(turn, [](auto& machine, auto& inner) {
+    machine.command(inner, std::remove_reference_t<decltype(machine)>::Command::wake);
   });
 }
 
-void RingElections::on_timer(Instant now, Draw& draw, Results& results) {
-  if (began_at_ + 2 * lease_ <= now) station_.emplace<std::monostate>();
-  with_station([&](auto& machine) {
-    for (int i = 0; i < kMaxWakes && machine.timers().first() <= now; ++i)
-      step(machine, now, draw, results,
-           [](auto& inner, auto& turn) { inner.on_timer(turn, inner.timers().first_name()); });
-  });
+void RingElections::on_command(Turn<RingElections>& /*turn*/, const Learn& learn) {
+  last_ = std::max(last_, learn.last);
 }
 
-Instant RingElections::due() const {
-  if (const auto* equitable = std::get_if<Equitable>(&station_))
-    return std::min(equitable->machine.timers().first(), began_at_ + 2 * lease_);
-  if (const auto* anonymous = std::get_if<Anonymous>(&station_))
-    return std::min(anonymous->machine.timers().first(), began_at_ + 2 * lease_);
-  return kNever;
+void RingElections::on_command(Turn<RingElections>& /*turn*/, const Ring& ring) { known_ = ring; }
+
+OneTimer RingElections::timers() const {
+  Instant due = kNever;
+  with_machine(station_, [&](const auto& machine) {
+    due = std::min(machine.timers().first(), began_at_ + 2 * lease_);
+  });
+  return OneTimer(due);
+}
+
+const char* RingElections::check() const {
+  const char* broken = nullptr;
+  with_machine(station_, [&](const auto& machine) { broken = machine.check(); });
+  return broken;
 }
 
 // --- helpers ---
 
-bool RingElections::begin(Instant now, Algorithm algorithm, std::uint32_t number,
-                          const Ring& ring) {
-  const auto place = std::ranges::find(ring.members, self_);
-  if (place == ring.members.end()) return false;
-  const NodeId at{static_cast<std::uint32_t>(place - ring.members.begin())};
-  const auto stations = static_cast<std::uint32_t>(ring.members.size());
-  learn(number);
+bool RingElections::begin(Instant now, Algorithm algorithm, std::uint32_t number) {
+  const auto place = std::ranges::find(known_.members, self_);
+  if (place == known_.members.end()) return false;
+  const NodeId at{static_cast<std::uint32_t>(place - known_.members.begin())};
+  const auto stations = static_cast<std::uint32_t>(known_.members.size());
+  last_ = std::max(last_, number);
   here_ = number;
   algorithm_ = algorithm;
-  ring_ = ring;
+  ring_ = known_;
   began_at_ = now;
   if (algorithm == Algorithm::ring)
     station_.emplace<Equitable>(at, incarnation_, equitable_rules(lease_, stations));
@@ -106,11 +114,9 @@ bool RingElections::begin(Instant now, Algorithm algorithm, std::uint32_t number
 }
 
 bool RingElections::under_way(Instant now) const {
-  if (now >= began_at_ + lease_) return false;
-  if (const auto* equitable = std::get_if<Equitable>(&station_))
-    return !equitable->machine.decided();
-  const auto* anonymous = std::get_if<Anonymous>(&station_);
-  return anonymous != nullptr && !anonymous->machine.decided();
+  bool undecided = false;
+  with_machine(station_, [&](const auto& machine) { undecided = !machine.decided(); });
+  return undecided && now < began_at_ + lease_;
 }
 
 NodeId RingElections::station_of(NodeId member) const {
@@ -123,43 +129,37 @@ NodeId RingElections::member_at(NodeId station) const {
   return station == kNobody ? kNobody : ring_.members[index(station)];
 }
 
+template <class Variant, class Do>
+void RingElections::with_machine(Variant& station, Do todo) {
+  if (auto* equitable = std::get_if<Equitable>(&station)) todo(equitable->machine);
+  if (auto* anonymous = std::get_if<Anonymous>(&station)) todo(anonymous->machine);
+}
+
 template <class Do>
-void RingElections::with_station(Do todo) {
-  if (auto* equitable = std::get_if<Equitable>(&station_)) todo(equitable->machine);
-  if (auto* anonymous = std::get_if<Anonymous>(&station_)) todo(anonymous->machine);
+void RingElections::step(Turn<RingElections>& turn, Do todo) {
+  with_machine(station_, [&]<class M>(M& machine) {
+    step_part(turn, machine, todo, [&](const Output<M>& output) {
+      if (output.kind == OutputKind::notice) return on_notice(turn, machine, output.notice);
+      RingMessage envelope{
+          .algorithm = algorithm_, .election = here_, .ring = ring_.sum, .message = output.message};
+      envelope.message.id = member_at(output.message.id);
+      turn.out.send(member_at(output.to), envelope);
+    });
+  });
 }
 
-template <class M, class Do>
-void RingElections::step(M& machine, Instant now, Draw& draw, Results& results, Do todo) {
-  Outbox<M> out;
-  Turn<M> turn{now, draw, out};
-  todo(machine, turn);
-  for (const auto& output : out) {
-    if (output.kind == OutputKind::notice) {
-      on_notice(machine, output.notice, results);
-      continue;
-    }
-    results.messages.push_back({.algorithm = algorithm_,
-                                .election = here_,
-                                .ring = ring_.sum,
-                                .to = member_at(output.to),
-                                .message = output.message});
-    results.messages.back().message.id = member_at(output.message.id);
-  }
+void RingElections::on_notice(Turn<RingElections>& turn, const election::RingElection& machine,
+                              const election::ring::Notice& notice) const {
+  if (notice.what == election::ring::Notice::What::decided && machine.decided())
+    turn.out.notify(Elected{member_at(machine.leader()), algorithm_});
 }
 
-void RingElections::on_notice(const election::RingElection& machine,
-                              const election::ring::Notice& notice, Results& results) const {
-  using What = election::ring::Notice::What;
-  if (notice.what == What::decided && machine.decided())
-    results.elected = member_at(machine.leader());
-}
-
-void RingElections::on_notice(const election::AnonymousRingElection& /*machine*/,
-                              const election::anonymous::Notice& notice, Results& results) const {
+void RingElections::on_notice(Turn<RingElections>& turn,
+                              const election::AnonymousRingElection& /*machine*/,
+                              const election::anonymous::Notice& notice) const {
   using What = election::anonymous::Notice::What;
-  if (notice.what == What::elected) results.elected = self_;
-  if (notice.what == What::defeated) results.defeated = true;
+  if (notice.what == What::elected) turn.out.notify(Elected{self_, algorithm_});
+  if (notice.what == What::defeated) turn.out.notify(Defeated{algorithm_});
 }
 
 }  // namespace tempo::groups

@@ -12,18 +12,23 @@
 // lease, which decides.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <variant>
 #include <vector>
 
+#include "machine/compose.h"
 #include "machine/machine.h"
+#include "machine/one_timer.h"
 #include "protocol/group/ring_anonymous.h"
 #include "protocol/group/ring_equitable.h"
 #include "protocol/group/terms.h"
 
 namespace tempo::groups {
 
+// Command: the ring on which this host would hold an election now. The machine that embeds the
+// elections gives it to them before Hold and before a message.
 struct Ring {
   std::vector<NodeId> members{};  // in ascending order
   std::uint64_t sum = 0;  // sum of their hosts' ids, which are random enough to identify the ring
@@ -34,62 +39,65 @@ struct RingMessage {
   Algorithm algorithm = Algorithm::ring;
   std::uint32_t election = 0;
   std::uint64_t ring = 0;  // sum of the ring
-  NodeId to = kNobody;
   election::ring::Message message{};
 };
 
 class RingElections {
  public:
+  // Begins an election, unless one has been running for less than a lease.
+  struct Hold {
+    Algorithm algorithm = Algorithm::ring;
+  };
+  // Another host knows of this election.
+  struct Learn {
+    std::uint32_t last = 0;
+  };
+  using Message = RingMessage;
+  using Command = std::variant<Hold, Learn, Ring>;
+  using Notice = ElectionNotice;
+  using Parts = PartList<election::RingElection, election::AnonymousRingElection>;
+
   RingElections(NodeId self, Incarnation incarnation, Nanos lease)
       : self_(self), incarnation_(incarnation), lease_(lease) {}
-  RingElections(const RingElections&) = delete;  // machines keep the address of their rules
-  RingElections& operator=(const RingElections&) = delete;
 
-  // Results of a step, in order.
-  struct Results {
-    std::vector<RingMessage> messages{};
-    std::optional<NodeId> elected{};  // by an election that names its winner; unset: no result
-    bool defeated = false;            // another member is elected, and no message says which one
-  };
+  void start(Turn<RingElections>& /*turn*/) {}
+  void receive(Turn<RingElections>& turn, NodeId from, const Message& envelope);
+  void on_timer(Turn<RingElections>& turn, TimerId timer);
+  void command(Turn<RingElections>& turn, const Command& command);
 
-  // Begins an election, unless one has been running for less than a lease.
-  void hold(Instant now, Draw& draw, Algorithm algorithm, const Ring& ring, Results& results);
-  // `ring` is the ring on which this host would hold an election now.
-  void receive(Instant now, Draw& draw, NodeId from, const RingMessage& envelope, const Ring& ring,
-               Results& results);
-  void on_timer(Instant now, Draw& draw, Results& results);
-  Instant due() const;
+  OneTimer timers() const;
+  const char* check() const;
 
   std::uint32_t last() const { return last_; }  // number of the last election known to this host
-  void learn(std::uint32_t last) { last_ = std::max(last_, last); }
-  Algorithm algorithm() const { return algorithm_; }  // of the last election of this host
 
  private:
+  // The machine keeps the address of its rules.
   template <class M, class Rules>
   struct Station {
     Station(NodeId at, Incarnation incarnation, const Rules& of)
-        : rules(of), machine(at, incarnation, rules) {}
-    Station(const Station&) = delete;
-    Station& operator=(const Station&) = delete;
+        : rules(std::make_unique<const Rules>(of)), machine(at, incarnation, *rules) {}
 
-    Rules rules;
+    std::unique_ptr<const Rules> rules;
     M machine;
   };
   using Equitable = Station<election::RingElection, election::ring::EquitableRules>;
   using Anonymous = Station<election::AnonymousRingElection, election::anonymous::Rules>;
 
-  bool begin(Instant now, Algorithm algorithm, std::uint32_t number, const Ring& ring);
+  void on_command(Turn<RingElections>& turn, const Hold& hold);
+  void on_command(Turn<RingElections>& turn, const Learn& learn);
+  void on_command(Turn<RingElections>& turn, const Ring& ring);
+  bool begin(Instant now, Algorithm algorithm, std::uint32_t number);
   NodeId station_of(NodeId member) const;  // kNobody: not on the ring
   NodeId member_at(NodeId station) const;
   bool under_way(Instant now) const;
+  template <class Variant, class Do>
+  static void with_machine(Variant& station, Do todo);
   template <class Do>
-  void with_station(Do todo);
-  template <class M, class Do>
-  void step(M& machine, Instant now, Draw& draw, Results& results, Do todo);
-  void on_notice(const election::RingElection& machine, const election::ring::Notice& notice,
-                 Results& results) const;
-  void on_notice(const election::AnonymousRingElection& machine,
-                 const election::anonymous::Notice& notice, Results& results) const;
+  void step(Turn<RingElections>& turn, Do todo);
+  void on_notice(Turn<RingElections>& turn, const election::RingElection& machine,
+                 const election::ring::Notice& notice) const;
+  void on_notice(Turn<RingElections>& turn, const election::AnonymousRingElection& machine,
+                 const election::anonymous::Notice& notice) const;
 
   static constexpr int kMaxWakes = 64;  // in one step
 
@@ -99,9 +107,12 @@ class RingElections {
   std::uint32_t last_ = 0;
   std::uint32_t here_ = 0;  // number of the last election in which this host took part
   Algorithm algorithm_ = Algorithm::ring;
-  Ring ring_;
+  Ring known_;  // the ring of the next election
+  Ring ring_;   // the ring of the last election
   Instant began_at_{};
   std::variant<std::monostate, Equitable, Anonymous> station_;  // set during an election
 };
+
+static_assert(Machine<RingElections> && std::movable<RingElections>);
 
 }  // namespace tempo::groups

@@ -4,7 +4,6 @@
 
 #include <deque>
 #include <map>
-#include <memory>
 
 #include <gtest/gtest.h>
 
@@ -32,39 +31,33 @@ class RingCluster {
     std::vector<std::uint32_t> numbers;
     for (std::uint32_t i = 1; i <= hosts; ++i) numbers.push_back(10 * i);
     for (const std::uint32_t number : numbers) {
-      hosts_.emplace(number,
-                     std::make_unique<RingElections>(NodeId{number}, Incarnation{1}, kLease));
+      hosts_.emplace(number, RingElections(NodeId{number}, Incarnation{1}, kLease));
       knows[number] = ring_of(numbers);
     }
   }
 
-  RingElections& host(std::uint32_t number) { return *hosts_.at(number); }
+  RingElections& host(std::uint32_t number) { return hosts_.at(number); }
   void restart(std::uint32_t number) {
-    hosts_[number] = std::make_unique<RingElections>(NodeId{number}, Incarnation{2}, kLease);
+    hosts_.insert_or_assign(number, RingElections(NodeId{number}, Incarnation{2}, kLease));
     results.erase(number);
   }
   void hold(std::uint32_t number, Algorithm algorithm = Algorithm::ring) {
-    RingElections::Results step_results;
-    host(number).hold(now, draw_, algorithm, knows[number], step_results);
-    take(number, step_results);
+    command(number, RingElections::Hold{algorithm});
+  }
+  void learn(std::uint32_t number, std::uint32_t last) {
+    command(number, RingElections::Learn{last});
   }
   void pass(Nanos span) {
     for (const Instant end = now + span; now < end; now += 1ms) {
-      std::deque<std::pair<std::uint32_t, RingMessage>> arriving;
+      std::deque<Sent> arriving;
       std::swap(arriving, in_transit_);
-      for (const auto& [from, envelope] : arriving) {
-        const std::uint32_t to = index(envelope.to);
-        if (dead.contains(to)) continue;
-        RingElections::Results step_results;
-        host(to).receive(now, draw_, NodeId{from}, envelope, knows[to], step_results);
-        take(to, step_results);
-      }
-      for (const auto& [number, machine] : hosts_) {
-        if (dead.contains(number) || machine->due() > now) continue;
-        RingElections::Results step_results;
-        machine->on_timer(now, draw_, step_results);
-        take(number, step_results);
-      }
+      for (const auto& [from, to, message] : arriving)
+        if (!dead.contains(index(to)))
+          step(index(to),
+               [&](RingElections& machine, auto& turn) { machine.receive(turn, from, message); });
+      for (const auto& [number, machine] : hosts_)
+        if (const auto due = first_due(machine.timers(), now); due && !dead.contains(number))
+          step(number, [&](RingElections& inner, auto& turn) { inner.on_timer(turn, *due); });
     }
   }
   // The host that all live hosts regard as elected; kNobody: they disagree.
@@ -73,9 +66,9 @@ class RingCluster {
     for (const auto& [number, machine] : hosts_) {
       if (dead.contains(number)) continue;
       const auto found = results.find(number);
-      if (found == results.end() || !found->second.elected) return kNobody;
-      if (all != kNobody && all != *found->second.elected) return kNobody;
-      all = *found->second.elected;
+      const auto* elected = found == results.end() ? nullptr : std::get_if<Elected>(&found->second);
+      if (elected == nullptr || (all != kNobody && all != elected->node)) return kNobody;
+      all = elected->node;
     }
     return all;
   }
@@ -83,19 +76,37 @@ class RingCluster {
   Instant now{1000s};
   std::map<std::uint32_t, Ring> knows;
   std::map<std::uint32_t, bool> dead;
-  std::map<std::uint32_t, RingElections::Results> results;  // the last results of each host
+  std::map<std::uint32_t, ElectionNotice> results;  // the last result of each host
   std::uint64_t messages = 0;
 
  private:
-  void take(std::uint32_t number, const RingElections::Results& step_results) {
-    messages += step_results.messages.size();
-    for (const RingMessage& envelope : step_results.messages)
-      in_transit_.emplace_back(number, envelope);
-    if (step_results.elected || step_results.defeated) results[number] = step_results;
+  struct Sent {
+    NodeId from = kNobody;
+    NodeId to = kNobody;
+    RingMessage message{};
+  };
+
+  void command(std::uint32_t number, const RingElections::Command& command) {
+    step(number, [&](RingElections& machine, auto& turn) { machine.command(turn, command); });
+  }
+  template <class Do>
+  void step(std::uint32_t number, Do todo) {
+    Outbox<RingElections> out;
+    Turn<RingElections> turn{now, draw_, out};
+    host(number).command(turn, knows[number]);
+    todo(host(number), turn);
+    for (const auto& output : out) {
+      if (output.kind == OutputKind::notice) {
+        results[number] = output.notice;
+        continue;
+      }
+      ++messages;
+      in_transit_.push_back({NodeId{number}, output.to, output.message});
+    }
   }
 
-  std::map<std::uint32_t, std::unique_ptr<RingElections>> hosts_;
-  std::deque<std::pair<std::uint32_t, RingMessage>> in_transit_;
+  std::map<std::uint32_t, RingElections> hosts_;
+  std::deque<Sent> in_transit_;
   Stream chance_;
   StreamDraw draw_{chance_};
 };
@@ -173,7 +184,7 @@ TEST(RingElections, OfARestartedHostCountOn) {
   cluster.pass(kLease / 16);
   EXPECT_FALSE(cluster.results.contains(20)) << "an earlier election";
   cluster.restart(10);
-  cluster.host(10).learn(1);
+  cluster.learn(10, 1);
   cluster.hold(10);
   cluster.pass(kLease / 2);
   EXPECT_NE(cluster.elected(), kNobody);
@@ -195,7 +206,7 @@ TEST(RingElections, AreJoinedAsSoonAsTheRingIsKnown) {
   cluster.knows[30] = ring_of({10, 30});
   cluster.hold(10);
   cluster.pass(kLease / 32);
-  EXPECT_EQ(cluster.host(30).due(), kNever) << "it ignores another ring";
+  EXPECT_EQ(cluster.host(30).timers().first(), kNever) << "it ignores another ring";
   cluster.knows[30] = whole;
   cluster.pass(kLease / 4);
   EXPECT_NE(cluster.elected(), kNobody);
@@ -209,8 +220,9 @@ TEST(RingElections, OnAnAnonymousRingElectOneHost) {
     cluster.pass(2 * kLease - 10ms);
     std::size_t elected = 0;
     for (const auto& [number, result] : cluster.results) {
-      elected += result.elected == NodeId{number} ? 1U : 0U;
-      EXPECT_TRUE(result.defeated || result.elected == NodeId{number}) << "no host names another";
+      const auto* winner = std::get_if<Elected>(&result);
+      elected += winner != nullptr ? 1U : 0U;
+      EXPECT_TRUE(winner == nullptr || winner->node == NodeId{number}) << "no host names another";
     }
     if (cluster.results.size() == 3) {
       ++elections;
@@ -228,7 +240,8 @@ TEST(RingElections, EndAfterTwoLeases) {
   const std::uint64_t messages = cluster.messages;
   cluster.pass(5 * kLease);
   EXPECT_EQ(cluster.messages, messages);
-  for (const std::uint32_t number : {10U, 20U, 30U}) EXPECT_EQ(cluster.host(number).due(), kNever);
+  for (const std::uint32_t number : {10U, 20U, 30U})
+    EXPECT_EQ(cluster.host(number).timers().first(), kNever);
 }
 
 TEST(RingElections, AreNotHeldWithoutACandidate) {

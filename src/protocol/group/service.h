@@ -1,41 +1,43 @@
-// The groups of one host: maps names, hosts and users to leadership and elections, and uses the
-// lock service for the leases.
+// The groups of one host: maps names and users to leadership and elections.
 //
-// It is pure, like a machine: the driver passes in received messages, users' requests, updates of
-// the lock service and the time, and carries out the outputs. The service knows a group from the
-// first candidate on this host or the first message about it, until no host takes part.
+// The lease of a group is a lock of the lock service: the notices Acquire and Release ask for it,
+// the commands LeaseUpdate and LeaseRefused answer. The service knows a group from the first
+// candidate on this host or the first message about it, until no host takes part. At most one user
+// of a host stands for a group at a time.
 //
-// At most one user of a host stands for a group at a time.
+// The machine runs on the lock's clock (CLOCK_BOOTTIME). The driver gives it the NetworkClock
+// before every other input.
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
-#include "base/result.h"
+#include "machine/compose.h"
 #include "machine/machine.h"
+#include "machine/one_timer.h"
 #include "protocol/group/elections.h"
 #include "protocol/group/group_mail.h"
 #include "protocol/group/leadership.h"
 #include "protocol/group/ring_elections.h"
 #include "protocol/group/signed_elections.h"
 #include "protocol/lock/lock_service.h"
+#include "protocol/wire/directory.h"
 #include "protocol/wire/group_body.h"
 
 namespace tempo::groups {
 
 enum class UserId : std::uint32_t {};
 
-// The defect of a group name, as a sentence; unset: the name is valid.
-std::optional<std::string> wrong_with_name(std::string_view name);
 std::string lock_of(std::string_view group);  // "@group/NAME"
 
-// A message to a user about its group.
+// Notice: a message to a user about its group.
 struct LeadershipUpdate {
   enum class Kind : std::uint8_t {
     leads,        // in this term, until `deadline`
@@ -46,28 +48,47 @@ struct LeadershipUpdate {
     no_majority,  // too few voters answer for any host to lead
     job_done,     // by `host`; the user no longer stands
   };
+  UserId user{};
   Kind kind = Kind::follows;
   Token term = kNoToken;
   Instant deadline{};
   HostId host = kNoHost;
 };
 
-// Carries out the outputs of the service.
-class Driver {
- public:
-  virtual ~Driver() = default;
-  virtual void broadcast(const wire::GroupBody& body) = 0;
-  virtual void send(HostId to, const wire::GroupBody& body) = 0;
-  // Acquires a lock of the lock service. Its updates come through `receive_lock`, not before this
-  // returns.
-  virtual Result<void> acquire(locks::ClientId client, const std::string& name) = 0;
-  virtual void release(locks::ClientId client) = 0;
-  virtual void notify(UserId user, const LeadershipUpdate& update) = 0;
-  // A group of this host has another leader, or none. `not_as_wanted`: the group uses another
-  // algorithm than configured; the sentence says why.
-  virtual void changed(const std::string& group) = 0;
-  virtual void not_as_wanted(const std::string& group, const std::string& sentence) = 0;
+enum class Reason : std::uint8_t {
+  name_length,
+  name_characters,
+  too_many_groups,
+  second_candidate,  // this host has a candidate of the group
+  other_criterion,   // the group's candidates are compared by another criterion
+  ring_criterion,    // an election on a ring does not compare candidates
+  no_node_key,       // algorithm b2 without a signing key
+  too_few_keys,      // algorithm b2 with a short key list
+  not_leader,        // only a leader can resign
 };
+
+// Notice: the service refuses Stand or Resign.
+struct Refused {
+  std::optional<UserId> user{};  // of Stand; unset: of Resign
+  std::string group{};
+  Reason reason = Reason::not_leader;
+  Criterion criterion{};      // other_criterion: the group's; ring_criterion: the user's
+  std::uint32_t members = 0;  // too_few_keys: length of the key list
+};
+
+// Notice: the group uses another algorithm than configured.
+struct AlgorithmReplaced {
+  std::string group{};
+  Algorithm wanted = Algorithm::c;
+  Algorithm held = Algorithm::c;
+};
+
+// Sentences for users.
+std::string sentence_of(const Refused& refused);
+std::string sentence_of(const AlgorithmReplaced& replaced);
+
+// The defect of a group name; unset: the name is valid.
+std::optional<Reason> wrong_with_name(std::string_view name);
 
 // State of a group on this host.
 struct Known {
@@ -88,45 +109,78 @@ struct Known {
   std::vector<Candidate> candidates{};  // of other hosts
 };
 
-class Service {
+class GroupService {
  public:
-  struct Start {
-    NodeId self = kNobody;
-    Incarnation life{};
-    Numbering hosts{};
-    Rules rules{};
-    const auth::NodeKeys* node_keys = nullptr;  // keys of the signing machines; null: no B.2
-  };
-  Service(Start start, Draw& draw, Driver& driver);
-  Service(const Service&) = delete;
-  Service& operator=(const Service&) = delete;
-
-  struct Candidacy {
+  // --- commands; those of a user that does not stand have no effect ---
+  struct Stand {
     UserId user{};  // must not be a candidate already
-    std::string_view group;
+    std::string group{};
     Terms terms{};
     Capacity capacity = 0;
     Nanos min_stay{0};
     bool once = false;
   };
-  // The error says why the user cannot stand.
-  Result<void> stand(const Moment& moment, const Candidacy& candidacy);
-  // These ignore a user that does not stand.
-  void offer(const Moment& moment, UserId user, Capacity capacity);
-  void stopped(const Moment& moment, UserId user);
-  void withdraw(const Moment& moment, UserId user, bool job_done = false);
-  Result<void> resign(const Moment& moment, std::string_view group);
+  struct Offer {
+    UserId user{};
+    Capacity capacity = 0;
+  };
+  struct Stopped {
+    UserId user{};
+  };
+  struct Withdraw {
+    UserId user{};
+    bool job_done = false;
+  };
+  struct Resign {
+    std::string group{};
+  };
+  struct LeaseUpdate {
+    locks::ClientId client{};
+    locks::LockUpdate update{};
+  };
+  struct LeaseRefused {  // the answer to Acquire: this host has no locks now
+    locks::ClientId client{};
+  };
+  // --- notices ---
+  struct Acquire {
+    locks::ClientId client{};
+    std::string lock{};
+  };
+  struct Release {
+    locks::ClientId client{};
+  };
+  struct LeaderChanged {  // another host leads, or none
+    std::string group{};
+  };
 
-  void receive(const Moment& moment, HostId from, const wire::GroupBody& body);
-  void receive_lock(const Moment& moment, locks::ClientId client, const locks::LockUpdate& update);
-  void on_timer(const Moment& moment);
-  std::optional<Nanos> due_in(const Moment& moment) const;  // unset: nothing is due
+  using Message = wire::GroupBody;
+  using Command = std::variant<Stand, Offer, Stopped, Withdraw, Resign, LeaseUpdate, LeaseRefused,
+                               NetworkClock>;
+  using Notice =
+      std::variant<LeadershipUpdate, Acquire, Release, LeaderChanged, AlgorithmReplaced, Refused>;
+  using Parts = PartList<Leadership, Elections, RingElections, SignedElections>;
+
+  struct Start {
+    NodeId self = kNobody;
+    Incarnation life{};
+    wire::Directory* hosts = nullptr;  // must outlive the service
+    Rules rules{};
+    const auth::NodeKeys* node_keys = nullptr;  // keys of the signing machines; null: no B.2
+  };
+  explicit GroupService(const Start& start);
+
+  void start(Turn<GroupService>& /*turn*/) {}
+  void receive(Turn<GroupService>& turn, NodeId from, const Message& body);
+  void on_timer(Turn<GroupService>& turn, TimerId timer);
+  void command(Turn<GroupService>& turn, const Command& command);
+
+  OneTimer timers() const;  // the first of all groups
+  const char* check() const;
 
   std::vector<Known> known() const;
   std::optional<Known> known(std::string_view group) const;
-  const ElectionBounds& bounds() const { return bounds_; }
+  const ElectionBounds& bounds() const { return *bounds_; }
   std::uint64_t dropped() const { return dropped_; }
-  const char* check() const;
 
  private:
   static constexpr std::size_t kMaxGroups = 256;
@@ -139,7 +193,12 @@ class Service {
         : leadership(start.self, start.rules),
           elections(start.self, start.life, bounds),
           rings(start.self, start.life, start.rules.lease) {
-      if (can_sign(start)) signs.emplace(name, start.life, start.rules.lease, *start.node_keys);
+      if (can_sign(start))
+        signs.emplace(SignedElections::Start{.self = start.self,
+                                             .group = name,
+                                             .incarnation = start.life,
+                                             .lease = start.rules.lease},
+                      *start.node_keys);
     }
     Leadership leadership;
     Elections elections;
@@ -149,41 +208,59 @@ class Service {
     std::optional<UserId> user{};             // the candidate
     std::optional<locks::ClientId> client{};  // at the lock, while it is requested or held
     Instant deadline{};                       // of the lease, while it is held
-    bool by_c = false;                // the last election used another algorithm than configured
+    bool replaced = false;            // the last election used another algorithm than configured
     std::optional<Algorithm> held{};  // algorithm of the last result; unset: none
   };
   using Place = std::map<std::string, Group, std::less<>>::iterator;
 
-  // Unset: too many groups.
-  std::optional<Place> find_or_create(Instant now, std::string_view name);
-  Place of(UserId user);
+  void on_command(Turn<GroupService>& turn, const Stand& stand);
+  void on_command(Turn<GroupService>& turn, const Offer& offer);
+  void on_command(Turn<GroupService>& turn, const Stopped& stopped);
+  void on_command(Turn<GroupService>& turn, const Withdraw& withdraw);
+  void on_command(Turn<GroupService>& turn, const Resign& resign);
+  void on_command(Turn<GroupService>& turn, const LeaseUpdate& lease);
+  void on_command(Turn<GroupService>& turn, const LeaseRefused& refused);
+  void on_command(Turn<GroupService>& turn, const NetworkClock& clock);
+
+  void on_message(Turn<GroupService>& turn, Place place, NodeId from,
+                  const ReceivedHeartbeat& received);
+  void on_message(Turn<GroupService>& turn, Place place, NodeId from,
+                  const ElectionMessage& message);
+  void on_message(Turn<GroupService>& turn, Place place, NodeId from, const RingMessage& message);
+  void on_message(Turn<GroupService>& turn, Place place, NodeId from, const SignedMessage& message);
+
   template <class Do>
-  void step(const Moment& moment, Place place, Do todo);
-  void command(const Moment& moment, Place place, const Command& command);
-  void carry_out(const Moment& moment, Place place, const Outbox<Leadership>& outbox);
-  void on_notice(const Moment& moment, Place place, const Notice& notice);
-  template <class Do>
-  void run_election(const Moment& moment, Place place, Do todo);
-  template <class Do>
-  void run_ring(const Moment& moment, Place place, Do todo);
+  void step(Turn<GroupService>& turn, Place place, Do todo);
+  void lead(Turn<GroupService>& turn, Place place, const Leadership::Command& command);
+  void on_notice(Turn<GroupService>& turn, Place place, const Leadership::Notice& notice);
+  template <class M, class Do>
+  void step_elections(Turn<GroupService>& turn, Place place, M& elections, Do todo);
+  template <class M>
+  void command_elections(Turn<GroupService>& turn, Place place, M& elections,
+                         const typename M::Command& command);
+  void on_held(Turn<GroupService>& turn, Place place, Algorithm held);
+  void on_result(Turn<GroupService>& turn, Place place, const ElectionNotice& result);
+  void hold(Turn<GroupService>& turn, Place place);
   Ring ring_of(const Group& group) const;
-  template <class Do>
-  void run_signed(const Moment& moment, Place place, Do todo);
-  std::optional<std::string> wrong_with_terms(const Terms& terms) const;
-  void hold(const Moment& moment, Place place);
-  void request_lease(Place place);
-  void release_lease(Group& group);
-  void notify(const Group& group, const LeadershipUpdate& update);
+  void request_lease(Turn<GroupService>& turn, Place place);
+  static void release_lease(Turn<GroupService>& turn, Group& group);
+  static void notify(Turn<GroupService>& turn, const Group& group, LeadershipUpdate update);
+
+  // The end of the map: too many groups.
+  Place find_or_create(Instant now, std::string_view name);
+  Place find(UserId user);
+  Place find(locks::ClientId client);
   void forget_idle(Instant now);
   Known snapshot_of(const std::string& name, const Group& group) const;
 
   Start start_;
-  ElectionBounds bounds_;
-  Draw* draw_;
-  Driver* driver_;
+  std::unique_ptr<const ElectionBounds> bounds_;  // machines keep its address
+  NetworkClock clock_;
   std::map<std::string, Group, std::less<>> groups_;  // at most kMaxGroups
   std::uint32_t last_client_ = 0;
   std::uint64_t dropped_ = 0;
 };
+
+static_assert(Machine<GroupService> && std::movable<GroupService>);
 
 }  // namespace tempo::groups

@@ -10,59 +10,93 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr Moment kNow{.now = Instant{1000s}, .network = Instant{2000s}, .trusted = true};
+HostId id_of(std::uint32_t number) { return HostId{std::uint64_t{number} << 44 | 1}; }
+// The numbers beside it are taken, so that it gets none.
+const HostId kRefusedHost{std::uint64_t{7} << 44 | 2};
 
-class ServiceHarness final : public Driver {
+constexpr std::uint32_t kHosts = 100;
+
+wire::Directory hosts_with_ids() {
+  wire::Directory hosts;
+  for (std::uint32_t i = 0; i < kHosts; ++i) hosts.admit(id_of(i));
+  return hosts;
+}
+
+class ServiceHarness {
  public:
-  void broadcast(const wire::GroupBody& body) override { broadcasts.push_back(body); }
-  void send(HostId to, const wire::GroupBody& body) override { sent.emplace_back(to, body); }
-  Result<void> acquire(locks::ClientId client, const std::string& name) override {
-    if (!locks_here) return std::unexpected("no locks");
-    lock_name = name;
-    lock_client = client;
-    return {};
+  // Returns why the service refuses the command; empty: it does not.
+  std::string command(const GroupService::Command& command) {
+    refusal.clear();
+    step([&](auto& turn) { service.command(turn, command); });
+    return refusal;
   }
-  void release(locks::ClientId client) override {
-    if (lock_client == client) lock_client.reset();
+  void receive(std::uint32_t from, const wire::GroupBody& body) {
+    step([&](auto& turn) { service.receive(turn, NodeId{from}, body); });
   }
-  void notify(UserId /*user*/, const LeadershipUpdate& update) override {
-    updates.push_back(update.kind);
+  void on_timer() {
+    step([&](auto& turn) { service.on_timer(turn, service.timers().first_name()); });
   }
-  void changed(const std::string& group) override { changes.push_back(group); }
-  void not_as_wanted(const std::string& /*group*/, const std::string& sentence) override {
-    warnings.push_back(sentence);
-  }
-
   // Runs all timers of this span.
-  void pass(Moment from, Nanos span) {
-    const Nanos step = 1ms;
-    for (Nanos gone{0}; gone <= span; gone += step)
-      service.on_timer({from.now + gone, from.network + gone, from.trusted});
+  void pass(Nanos span) {
+    for (const Instant end = now + span; now < end;) {
+      now += 1ms;
+      on_timer();
+    }
   }
 
+  Instant now{1000s};
+  NetworkClock clock{.offset = 1000s, .trusted = true};
   bool locks_here = true;
   std::vector<wire::GroupBody> broadcasts;
-  std::vector<std::pair<HostId, wire::GroupBody>> sent;
+  std::vector<std::pair<NodeId, wire::GroupBody>> sent;
   std::vector<LeadershipUpdate::Kind> updates;
   std::vector<std::string> changes;
   std::vector<std::string> warnings;
+  std::string refusal;
   std::string lock_name;
   std::optional<locks::ClientId> lock_client;
-  Stream chance{1, 0, 0};
-  StreamDraw draw{chance};
-  Service service{{.self = NodeId{5},
-                   .life = Incarnation{1},
-                   .hosts = {[](HostId host) {
-                               const auto id = std::to_underlying(host);
-                               return id < 100 ? NodeId{static_cast<std::uint32_t>(id)} : kNobody;
-                             },
-                             [](NodeId node) { return HostId{index(node)}; }}},
-                  draw,
-                  *this};
+  wire::Directory hosts = hosts_with_ids();
+  GroupService service{{.self = NodeId{5}, .life = Incarnation{1}, .hosts = &hosts}};
+
+ private:
+  template <class Do>
+  void step(Do todo) {
+    Outbox<GroupService> out;
+    Turn<GroupService> turn{now, draw_, out};
+    service.command(turn, clock);
+    todo(turn);
+    for (const auto& output : out) {
+      if (output.kind == OutputKind::broadcast) broadcasts.push_back(output.message);
+      if (output.kind == OutputKind::send) sent.emplace_back(output.to, output.message);
+      if (output.kind == OutputKind::notice)
+        std::visit([&](const auto& notice) { on_notice(notice); }, output.notice);
+    }
+    if (const auto client = std::exchange(refused_client_, std::nullopt))
+      command(GroupService::LeaseRefused{*client});
+  }
+  void on_notice(const LeadershipUpdate& update) { updates.push_back(update.kind); }
+  void on_notice(const GroupService::Acquire& acquire) {
+    if (!locks_here) {
+      refused_client_ = acquire.client;
+      return;
+    }
+    lock_name = acquire.lock;
+    lock_client = acquire.client;
+  }
+  void on_notice(const GroupService::Release& release) {
+    if (lock_client == release.client) lock_client.reset();
+  }
+  void on_notice(const GroupService::LeaderChanged& changed) { changes.push_back(changed.group); }
+  void on_notice(const AlgorithmReplaced& replaced) { warnings.push_back(sentence_of(replaced)); }
+  void on_notice(const Refused& refused) { refusal = sentence_of(refused); }
+
+  Stream chance_{1, 0, 0};
+  StreamDraw draw_{chance_};
+  std::optional<locks::ClientId> refused_client_;
 };
 
-Service::Candidacy request(std::uint32_t user, std::string_view group) {
-  return {.user = UserId{user}, .group = group, .capacity = 10, .min_stay = 20s};
+GroupService::Stand request(std::uint32_t user, std::string_view group) {
+  return {.user = UserId{user}, .group = std::string(group), .capacity = 10, .min_stay = 20s};
 }
 
 wire::GroupBody heartbeat(std::string_view group, std::int64_t capacity) {
@@ -71,31 +105,30 @@ wire::GroupBody heartbeat(std::string_view group, std::int64_t capacity) {
 
 TEST(GroupService, AcquiresTheLockAndNotifiesTheUser) {
   ServiceHarness harness;
-  ASSERT_TRUE(harness.service.stand(kNow, request(1, "web")));
-  harness.pass(kNow, 3s);
+  ASSERT_EQ(harness.command(request(1, "web")), "");
+  harness.pass(3s);
   EXPECT_EQ(harness.lock_name, "@group/web");
   ASSERT_TRUE(harness.lock_client);
   EXPECT_TRUE(locks::is_group(*harness.lock_client));
   EXPECT_TRUE(harness.updates.empty());
-  const Moment later{.now = kNow.now + 3s, .network = kNow.network + 3s, .trusted = true};
-  harness.service.receive_lock(
-      later, *harness.lock_client,
-      {.kind = locks::LockUpdate::Kind::granted, .token = Token{7}, .deadline = later.now + 2s});
+  harness.command(GroupService::LeaseUpdate{
+      *harness.lock_client,
+      {.kind = locks::LockUpdate::Kind::granted, .token = Token{7}, .deadline = harness.now + 2s}});
   EXPECT_EQ(harness.updates, std::vector{LeadershipUpdate::Kind::leads});
+  EXPECT_EQ(harness.changes, std::vector<std::string>{"web"});
   const auto known = harness.service.known("web");
   ASSERT_TRUE(known);
   EXPECT_TRUE(known->here);
   EXPECT_EQ(known->term, Token{7});
-  harness.service.withdraw(later, UserId{1});
+  harness.command(GroupService::Withdraw{UserId{1}});
   EXPECT_FALSE(harness.lock_client) << "the lease is released";
 }
 
 TEST(GroupService, WarnsThatNetworkTimeIsInaccurate) {
   ServiceHarness harness;
-  ASSERT_TRUE(harness.service.stand(kNow, request(1, "web")));
-  Moment blind = kNow;
-  blind.trusted = false;
-  harness.pass(blind, 4s);
+  ASSERT_EQ(harness.command(request(1, "web")), "");
+  harness.clock.trusted = false;
+  harness.pass(4s);
   ASSERT_EQ(harness.warnings.size(), 1);
   EXPECT_THAT(harness.warnings[0], HasSubstr("using algorithm c"));
   EXPECT_EQ(harness.lock_name, "@group/web");
@@ -104,74 +137,80 @@ TEST(GroupService, WarnsThatNetworkTimeIsInaccurate) {
 TEST(GroupService, WithoutLocksHasNoMajority) {
   ServiceHarness harness;
   harness.locks_here = false;
-  ASSERT_TRUE(harness.service.stand(kNow, request(1, "web")));
-  harness.pass(kNow, 6s);
+  ASSERT_EQ(harness.command(request(1, "web")), "");
+  harness.pass(6s);
   EXPECT_THAT(harness.updates, ::testing::Contains(LeadershipUpdate::Kind::no_majority));
 }
 
 TEST(GroupService, AllowsOneCandidatePerHost) {
   ServiceHarness harness;
-  ASSERT_TRUE(harness.service.stand(kNow, request(1, "web")));
-  EXPECT_THAT(harness.service.stand(kNow, request(2, "web")).error(),
-              HasSubstr("one candidate per machine"));
-  ASSERT_TRUE(harness.service.stand(kNow, request(2, "mail")));
-  harness.service.withdraw(kNow, UserId{1});
-  EXPECT_TRUE(harness.service.stand(kNow, request(3, "web")));
+  ASSERT_EQ(harness.command(request(1, "web")), "");
+  EXPECT_THAT(harness.command(request(2, "web")), HasSubstr("one candidate per machine"));
+  ASSERT_EQ(harness.command(request(2, "mail")), "");
+  harness.command(GroupService::Withdraw{UserId{1}});
+  EXPECT_EQ(harness.command(request(3, "web")), "");
 }
 
 TEST(GroupService, RefusesAnotherCriterion) {
   ServiceHarness harness;
   wire::GroupBody other = heartbeat("web", 100);
   other.criterion = std::to_underlying(Criterion::uptime);
-  harness.service.receive(kNow, HostId{7}, other);
-  EXPECT_THAT(harness.service.stand(kNow, request(1, "web")).error(),
-              HasSubstr("'--criterion uptime'"));
-  Service::Candidacy same = request(1, "web");
+  harness.receive(7, other);
+  EXPECT_THAT(harness.command(request(1, "web")), HasSubstr("'--criterion uptime'"));
+  GroupService::Stand same = request(1, "web");
   same.terms.criterion = Criterion::uptime;
-  EXPECT_TRUE(harness.service.stand(kNow, same));
+  EXPECT_EQ(harness.command(same), "");
 }
 
 TEST(GroupService, OnARingAcceptsOnlyRandom) {
   ServiceHarness harness;
   for (const Algorithm algorithm : {Algorithm::ring, Algorithm::ring_anonymous}) {
-    Service::Candidacy bad = request(1, "web");
+    GroupService::Stand bad = request(1, "web");
     bad.terms = {Criterion::uptime, algorithm};
-    EXPECT_THAT(harness.service.stand(kNow, bad).error(), HasSubstr("'--criterion random'"));
+    EXPECT_THAT(harness.command(bad), HasSubstr("'--criterion random'"));
     EXPECT_FALSE(harness.service.known("web"));
   }
-  Service::Candidacy good = request(1, "web");
+  GroupService::Stand good = request(1, "web");
   good.terms = {Criterion::random, Algorithm::ring};
-  EXPECT_TRUE(harness.service.stand(kNow, good));
+  EXPECT_EQ(harness.command(good), "");
+}
+
+TEST(GroupService, OnlyALeaderCanResign) {
+  ServiceHarness harness;
+  ASSERT_EQ(harness.command(request(1, "web")), "");
+  EXPECT_THAT(harness.command(GroupService::Resign{"web"}), HasSubstr("does not lead 'web'"));
 }
 
 // The next host on the ring is the one with the next larger id; the service sends only to it.
 TEST(GroupService, OnARingSendsToTheNextHost) {
   ServiceHarness harness;
-  Service::Candidacy here = request(1, "web");
+  GroupService::Stand here = request(1, "web");
   here.terms = {Criterion::random, Algorithm::ring};
   wire::GroupBody other = heartbeat("web", 100);
   other.criterion = std::to_underlying(Criterion::random);
-  for (const std::uint64_t host : {3U, 7U, 9U}) harness.service.receive(kNow, HostId{host}, other);
-  ASSERT_TRUE(harness.service.stand(kNow, here));
-  harness.pass(kNow, 2s);
+  for (const std::uint32_t host : {3U, 7U, 9U}) harness.receive(host, other);
+  ASSERT_EQ(harness.command(here), "");
+  harness.pass(2s);
   ASSERT_FALSE(harness.sent.empty());
-  EXPECT_EQ(harness.sent[0].first, HostId{7});
+  EXPECT_EQ(harness.sent[0].first, NodeId{7});
   EXPECT_EQ(harness.sent[0].second.kind, wire::GroupBody::Kind::ring);
-  EXPECT_EQ(harness.sent[0].second.ring.ring, 3 + 5 + 7 + 9);
+  std::uint64_t sum = 0;
+  for (const std::uint32_t host : {3U, 5U, 7U, 9U}) sum += std::to_underlying(id_of(host));
+  EXPECT_EQ(harness.sent[0].second.ring.ring, sum);
   EXPECT_EQ(harness.sent[0].second.ring.election, 1);
 }
 
 TEST(GroupService, LearnsOfEarlierElectionsOnARing) {
   ServiceHarness harness;
-  Service::Candidacy here = request(1, "web");
+  GroupService::Stand here = request(1, "web");
   here.terms = {Criterion::random, Algorithm::ring};
   wire::GroupBody other = heartbeat("web", 100);
   other.criterion = std::to_underlying(Criterion::random);
   other.number = 41;
-  harness.service.receive(kNow, HostId{7}, other);
-  ASSERT_TRUE(harness.service.stand(kNow, here));
+  harness.receive(7, other);
+  ASSERT_EQ(harness.command(here), "");
   EXPECT_EQ(harness.broadcasts.back().number, 41) << "its heartbeat states the number";
-  harness.pass(kNow, 2s);
+  harness.pass(2s);
   ASSERT_FALSE(harness.sent.empty());
   EXPECT_EQ(harness.sent[0].second.ring.election, 42);
 }
@@ -179,89 +218,102 @@ TEST(GroupService, LearnsOfEarlierElectionsOnARing) {
 TEST(GroupService, RefusesBadNames) {
   ServiceHarness harness;
   for (const std::string_view name : {"", "two words", "@web", "\x07"})
-    EXPECT_FALSE(harness.service.stand(kNow, request(1, name))) << name;
-  EXPECT_FALSE(harness.service.stand(kNow, request(1, std::string(58, 'x'))));
-  EXPECT_TRUE(harness.service.stand(kNow, request(1, std::string(57, 'x'))));
+    EXPECT_NE(harness.command(request(1, name)), "") << name;
+  EXPECT_NE(harness.command(request(1, std::string(58, 'x'))), "");
+  EXPECT_EQ(harness.command(request(1, std::string(57, 'x'))), "");
 }
 
 TEST(GroupService, DropsInvalidMessages) {
   ServiceHarness harness;
-  const auto drops = [&](HostId from, const wire::GroupBody& body) {
+  const auto drops = [&](const wire::GroupBody& body) {
     const std::uint64_t before = harness.service.dropped();
-    harness.service.receive(kNow, from, body);
+    harness.receive(7, body);
     return harness.service.dropped() == before + 1;
   };
-  EXPECT_TRUE(drops(HostId{100}, heartbeat("web", 1))) << "no number for the sender";
-  EXPECT_TRUE(drops(HostId{7}, heartbeat("two words", 1)));
+  EXPECT_TRUE(drops(heartbeat("two words", 1)));
   wire::GroupBody body = heartbeat("web", 1);
-  body.heir = HostId{100};
-  EXPECT_TRUE(drops(HostId{7}, body)) << "no number for the heir";
+  body.heir = kRefusedHost;
+  EXPECT_TRUE(drops(body)) << "no number for the heir";
   body = heartbeat("web", 1);
   body.leads = true;
-  EXPECT_TRUE(drops(HostId{7}, body)) << "no term";
+  EXPECT_TRUE(drops(body)) << "no term";
   body = heartbeat("web", 1);
   body.criterion = 200;
-  EXPECT_TRUE(drops(HostId{7}, body)) << "of a later revision";
+  EXPECT_TRUE(drops(body)) << "of a later revision";
   body = heartbeat("web", 1);
   body.kind = wire::GroupBody::Kind::b1;
-  EXPECT_TRUE(drops(HostId{7}, body)) << "no first sender";
-  body.sender = HostId{7};
+  EXPECT_TRUE(drops(body)) << "no first sender";
+  body.sender = id_of(7);
   body.delay = 3600s;
-  EXPECT_TRUE(drops(HostId{7}, body)) << "a delay of an hour";
+  EXPECT_TRUE(drops(body)) << "a delay of an hour";
   body.delay = 60ms;
-  EXPECT_FALSE(drops(HostId{7}, body));
+  EXPECT_FALSE(drops(body));
   body.phase = 2;
-  EXPECT_TRUE(drops(HostId{7}, body)) << "no such message of B.1";
+  EXPECT_TRUE(drops(body)) << "no such message of B.1";
   body.kind = wire::GroupBody::Kind::c;
-  EXPECT_TRUE(drops(HostId{7}, body)) << "a bid without a bidder";
+  EXPECT_TRUE(drops(body)) << "a bid without a bidder";
 }
 
 // A dead machine sends nothing: a passive host forgets its candidate too, and its settings no
 // longer bind.
 TEST(GroupService, ForgetsSilentCandidates) {
   ServiceHarness harness;
-  harness.service.receive(kNow, HostId{7}, heartbeat("web", 1));
-  Service::Candidacy other = request(1, "web");
+  harness.receive(7, heartbeat("web", 1));
+  GroupService::Stand other = request(1, "web");
   other.terms.criterion = Criterion::uptime;
-  ASSERT_FALSE(harness.service.stand(kNow, other));
+  ASSERT_NE(harness.command(other), "");
   ASSERT_EQ(harness.service.known("web")->candidates.size(), 1U);
-  const auto due = harness.service.due_in(kNow);
-  ASSERT_TRUE(due);
-  EXPECT_EQ(*due, Rules{}.fresh());
-  Moment later = kNow;
-  later.now += *due;
+  EXPECT_EQ(harness.service.timers().first(), harness.now + Rules{}.fresh());
+  harness.now += Rules{}.fresh();
+  EXPECT_EQ(harness.command(other), "");
+
   ServiceHarness bystander;
-  bystander.service.receive(kNow, HostId{7}, heartbeat("web", 1));
-  Moment between = kNow;
-  between.now += 1s;
-  bystander.service.receive(between, HostId{8}, heartbeat("web", 2));
-  bystander.service.on_timer(later);
+  bystander.receive(7, heartbeat("web", 1));
+  bystander.now += 1s;
+  bystander.receive(8, heartbeat("web", 2));
+  bystander.now += Rules{}.fresh() - 1s;
+  bystander.on_timer();
   ASSERT_EQ(bystander.service.known("web")->candidates.size(), 1U);
-  EXPECT_EQ(bystander.service.due_in(later), std::optional<Nanos>(1s));
-  later.now += 1s;
-  bystander.service.on_timer(later);
+  EXPECT_EQ(bystander.service.timers().first(), bystander.now + 1s);
+  bystander.now += 1s;
+  bystander.on_timer();
   EXPECT_FALSE(bystander.service.known("web"));
-  EXPECT_FALSE(bystander.service.due_in(later)) << "nothing is due";
-  EXPECT_TRUE(harness.service.stand(later, other));
+  EXPECT_EQ(bystander.service.timers().first(), kNever) << "nothing is due";
 }
 
 TEST(GroupService, LimitsAndForgetsGroups) {
   ServiceHarness harness;
-  for (int i = 0; i < 300; ++i)
-    harness.service.receive(kNow, HostId{7}, heartbeat(fmt::format("g{}", i), 1));
+  for (int i = 0; i < 300; ++i) harness.receive(7, heartbeat(fmt::format("g{}", i), 1));
   EXPECT_EQ(harness.service.known().size(), 256);
   EXPECT_EQ(harness.service.dropped(), 44);
-  Moment later = kNow;
-  later.now += 20s;
-  harness.service.on_timer(later);
+  harness.now += 20s;
+  harness.on_timer();
   EXPECT_TRUE(harness.service.known().empty());
+}
+
+// A simulator moves machines into place. The parts keep the addresses of their rules.
+TEST(GroupService, CanBeMovedDuringAnElection) {
+  for (const Algorithm algorithm : {Algorithm::b1, Algorithm::ring}) {
+    ServiceHarness harness;
+    GroupService::Stand here = request(1, "web");
+    here.terms = {Criterion::random, algorithm};
+    wire::GroupBody silent = heartbeat("web", 1);
+    silent.criterion = std::to_underlying(Criterion::random);
+    harness.receive(7, silent);
+    ASSERT_EQ(harness.command(here), "");
+    harness.pass(2010ms);
+    ASSERT_EQ(harness.service.known("web")->state, "elect");
+    GroupService moved(std::move(harness.service));
+    harness.service = GroupService({.self = NodeId{6}, .hosts = &harness.hosts});
+    harness.service = std::move(moved);
+    harness.pass(1s);
+    EXPECT_EQ(harness.lock_name, "@group/web") << name_of(algorithm);
+  }
 }
 
 // Decoding an encoded election message gives the same message.
 TEST(GroupMail, CarriesElectionMessages) {
-  const Numbering hosts{
-      [](HostId host) { return NodeId{static_cast<std::uint32_t>(std::to_underlying(host))}; },
-      [](NodeId node) { return HostId{index(node)}; }};
+  wire::Directory hosts = hosts_with_ids();
   const auto same = [&](const ElectionMessage& message) {
     const auto received = message_of(body_of("web", message, hosts), hosts);
     return received && body_of("web", std::get<ElectionMessage>(*received), hosts) ==
@@ -295,9 +347,7 @@ TEST(GroupMail, CarriesElectionMessages) {
 }
 
 TEST(GroupMail, CarriesRingMessages) {
-  const Numbering hosts{
-      [](HostId host) { return NodeId{static_cast<std::uint32_t>(std::to_underlying(host))}; },
-      [](NodeId node) { return HostId{index(node)}; }};
+  wire::Directory hosts = hosts_with_ids();
   const RingMessage envelope{.algorithm = Algorithm::ring,
                              .election = 2,
                              .ring = 3,
@@ -329,7 +379,7 @@ TEST(GroupMail, CarriesRingMessages) {
 }
 
 TEST(GroupMail, CarriesSignedMessages) {
-  const Numbering no_hosts{[](HostId) { return kNobody; }, [](NodeId) { return kNoHost; }};
+  wire::Directory no_hosts;
   SignedMessage envelope{.list = 1, .election = 2};
   envelope.message = {
       .kind = OverB2::Message::Kind::filler,
@@ -342,7 +392,7 @@ TEST(GroupMail, CarriesSignedMessages) {
           .kind = election::capacity_b2::Kind::vect, .number = 8, .capacity = 9, .size = 10}};
   envelope.signatures.push_back({.member = 11, .signature = {std::byte{12}}});
   envelope.signatures.push_back({.member = 13, .signature = {std::byte{14}}});
-  wire::GroupBody body = body_of("web", envelope);
+  wire::GroupBody body = body_of("web", envelope, no_hosts);
   const auto received = message_of(body, no_hosts);
   ASSERT_TRUE(received) << "members are numbers in the key list, not hosts";
   const SignedMessage& same = std::get<SignedMessage>(*received);

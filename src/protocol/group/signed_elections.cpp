@@ -9,8 +9,8 @@
 
 namespace tempo::groups {
 
-using ElectionCommand = election::capacity::Command;
-using ElectionNotice = election::capacity::Notice;
+using CapacityCommand = election::capacity::Command;
+using CapacityNotice = election::capacity::Notice;
 
 namespace {
 
@@ -43,78 +43,82 @@ std::vector<std::byte> signed_bytes(std::string_view group, const SignedMessage&
   return {buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(out.written())};
 }
 
-SignedElections::SignedElections(std::string_view group, Incarnation incarnation, Nanos lease,
-                                 const auth::NodeKeys& keys)
-    : group_(group),
-      incarnation_(incarnation),
-      lease_(lease),
+SignedElections::Bounds::Bounds(Nanos lease, std::uint32_t members)
+    : ordered{.members = members,
+              .delay = lease / 32,
+              .precision = lease / 64,
+              .faulty = max_byzantine_of(members),
+              .faults = broadcast::Faults::malicious},
+      rules{.members = members, .bound = ordered.bound(), .malicious = max_byzantine_of(members)} {
+  CHECK(members >= kMinMembers);
+}
+
+SignedElections::SignedElections(const Start& start, const auth::NodeKeys& keys)
+    : self_(start.self),
+      group_(start.group),
+      incarnation_(start.incarnation),
+      lease_(start.lease),
       keys_(&keys),
-      ordered_{.members = keys.members(),
-               .delay = lease / 32,
-               .precision = lease / 64,
-               .faulty = max_byzantine_of(keys.members()),
-               .faults = broadcast::Faults::malicious},
-      rules_{.members = keys.members(),
-             .bound = ordered_.bound(),
-             .malicious = max_byzantine_of(keys.members())} {
-  CHECK(keys.members() >= kMinMembers);
-}
+      bounds_(std::make_unique<const Bounds>(start.lease, keys.members())) {}
 
-void SignedElections::hold(const Moment& moment, Draw& draw, Results& results) {
-  const Instant now = network(moment);
-  const std::uint64_t current = current_election(now);
-  if (under_way(now) || current <= election_) return;
-  begin(current, now, draw, results);
-  step(now, draw, nullptr, results,
-       [](OverB2& machine, auto& turn) { machine.command(turn, ElectionCommand::hold()); });
-}
+// --- inputs ---
 
-void SignedElections::receive(const Moment& moment, Draw& draw, const SignedMessage& envelope,
-                              Results& results) {
-  const Instant now = network(moment);
+void SignedElections::receive(Turn<SignedElections>& turn, NodeId /*from*/,
+                              const Message& envelope) {
+  const Instant now = network_.at(turn.now);
   const std::uint64_t current = current_election(now);
   const bool begins = !under_way(now) && envelope.election > election_ &&
                       envelope.election + 1 >= current && envelope.election <= current + 1;
   if ((!begins && envelope.election != election_) || !is_authentic(envelope)) return;
-  if (begins) begin(envelope.election, now, draw, results);
-  if (!machine_) return;
-  step(now, draw, &envelope, results, [&](OverB2& machine, auto& turn) {
-    OverB2::Message message = envelope.message;
-    message.hops = static_cast<std::uint8_t>(envelope.signatures.size());
-    message.signers = 0;
-    for (const Countersign& one : envelope.signatures)
-      message.signers |= std::uint64_t{1} << one.member;
-    machine.receive(turn, message.sender, message);
-  });
+  if (begins) begin(turn, envelope.election);
+  OverB2::Message message = envelope.message;
+  message.hops = static_cast<std::uint8_t>(envelope.signatures.size());
+  message.signers = 0;
+  for (const Countersign& one : envelope.signatures)
+    message.signers |= std::uint64_t{1} << one.member;
+  step(turn, &envelope,
+       [&](OverB2& machine, auto& inner) { machine.receive(inner, message.sender, message); });
 }
 
-void SignedElections::on_timer(const Moment& moment, Draw& draw, Results& results) {
-  const Instant now = network(moment);
+void SignedElections::on_timer(Turn<SignedElections>& turn, TimerId /*timer*/) {
+  const Instant now = network_.at(turn.now);
   if (now >= ends_at_) machine_.reset();
   for (int i = 0; i < kMaxWakes && machine_ && machine_->timers().first() <= now; ++i)
-    step(now, draw, nullptr, results, [](OverB2& machine, auto& turn) {
-      machine.on_timer(turn, machine.timers().first_name());
+    step(turn, nullptr, [](OverB2& machine, auto& inner) {
+      machine.on_timer(inner, machine.timers().first_name());
     });
 }
 
-std::optional<Nanos> SignedElections::due_in(const Moment& moment) const {
-  if (!machine_) return std::nullopt;
-  const Instant now = std::max(last_network_, moment.network);
-  return std::max(std::min(machine_->timers().first(), ends_at_) - now, Nanos{0});
+void SignedElections::command(Turn<SignedElections>& turn, const Command& command) {
+  std::visit([&](const auto& one) { on_command(turn, one); }, command);
+}
+
+void SignedElections::on_command(Turn<SignedElections>& turn, const Hold& /*hold*/) {
+  const Instant now = network_.at(turn.now);
+  const std::uint64_t current = current_election(now);
+  if (under_way(now) || current <= election_) return;
+  begin(turn, current);
+  step(turn, nullptr,
+       [](OverB2& machine, auto& inner) { machine.command(inner, CapacityCommand::hold()); });
+}
+
+void SignedElections::on_command(Turn<SignedElections>& /*turn*/, const OfferCapacity& offer) {
+  offer_ = offer.capacity;
+}
+
+// If network time was set back, all elections start over.
+void SignedElections::on_command(Turn<SignedElections>& turn, const NetworkClock& clock) {
+  if (!network_.follow(turn.now, clock, 2 * lease_)) return;
+  machine_.reset();
+  election_ = 0;
+}
+
+OneTimer SignedElections::timers() const {
+  if (!machine_) return OneTimer(kNever);
+  return OneTimer(network_.by_lock_clock(std::min(machine_->timers().first(), ends_at_)));
 }
 
 // --- helpers ---
-
-// Network time never goes back; if it was set back, all elections start over.
-Instant SignedElections::network(const Moment& moment) {
-  if (moment.network + 2 * lease_ < last_network_) {
-    machine_.reset();
-    election_ = 0;
-    last_network_ = moment.network;
-  }
-  last_network_ = std::max(last_network_, moment.network);
-  return last_network_;
-}
 
 bool SignedElections::under_way(Instant network) const {
   return machine_ && !machine_->rider().decided() && network < ends_at_;
@@ -129,7 +133,7 @@ std::uint64_t SignedElections::current_election(Instant network) const {
 bool SignedElections::is_authentic(const SignedMessage& envelope) const {
   const OverB2::Message& message = envelope.message;
   if (envelope.list != keys_->list_id() || envelope.signatures.empty() ||
-      envelope.signatures.size() > rules_.malicious + 1)
+      envelope.signatures.size() > bounds_->rules.malicious + 1)
     return false;
   std::uint64_t signers = 0;
   for (const Countersign& one : envelope.signatures)
@@ -143,34 +147,37 @@ bool SignedElections::is_authentic(const SignedMessage& envelope) const {
   });
 }
 
-void SignedElections::begin(std::uint64_t election, Instant network, Draw& draw, Results& results) {
+void SignedElections::begin(Turn<SignedElections>& turn, std::uint64_t election) {
   election_ = election;
-  ends_at_ = network + 2 * lease_;
-  const NodeId self{keys_->self()};
+  ends_at_ = network_.at(turn.now) + 2 * lease_;
+  const NodeId member{keys_->self()};
   const Incarnation incarnation{std::to_underlying(incarnation_) + ++machines_};
-  machine_.emplace(OverB2::Carrier(self, incarnation, ordered_),
-                   election::CapacityB2(self, rules_));
-  step(network, draw, nullptr, results,
-       [&](OverB2& machine, auto& turn) { machine.command(turn, ElectionCommand::offer(offer_)); });
+  machine_.emplace(OverB2::Carrier(member, incarnation, bounds_->ordered),
+                   election::CapacityB2(member, bounds_->rules));
+  step(turn, nullptr, [&](OverB2& machine, auto& inner) {
+    machine.command(inner, CapacityCommand::offer(offer_));
+  });
 }
 
 template <class Do>
-void SignedElections::step(Instant network, Draw& draw, const SignedMessage* received,
-                           Results& results, Do todo) {
-  Outbox<OverB2> out;
-  Turn<OverB2> turn{network, draw, out};
-  todo(*machine_, turn);
-  for (const auto& output : out) {
-    if (output.kind == OutputKind::broadcast) {
-      results.messages.push_back(countersigned(output.message, received));
-    } else if (const auto* notice = std::get_if<ElectionNotice>(&output.notice.body)) {
-      const bool has_winner =
-          notice->kind == ElectionNotice::Kind::elected && notice->master != kNobody;
-      results.elected = has_winner && index(notice->master) == keys_->self();
-      results.defeated = has_winner && index(notice->master) != keys_->self();
-      results.nothing = !has_winner;
-    }
-  }
+void SignedElections::step(Turn<SignedElections>& turn, const SignedMessage* received, Do todo) {
+  if (!machine_) return;
+  step_part_at(network_.at(turn.now), turn, *machine_, todo, [&](const Output<OverB2>& output) {
+    if (pass_on(turn, output,
+                [&](const auto& message) { return countersigned(message, received); }))
+      return;
+    if (const auto* notice = std::get_if<CapacityNotice>(&output.notice.body))
+      on_notice(turn, *notice);
+  });
+}
+
+void SignedElections::on_notice(Turn<SignedElections>& turn, const CapacityNotice& notice) const {
+  if (notice.kind != CapacityNotice::Kind::elected || notice.master == kNobody)
+    turn.out.notify(NoResult{});
+  else if (index(notice.master) == keys_->self())
+    turn.out.notify(Elected{self_, Algorithm::b2});
+  else
+    turn.out.notify(Defeated{Algorithm::b2});
 }
 
 // A message of this host, or one that it relays with the signatures that the message carries.

@@ -10,15 +10,23 @@
 // network time: hosts that begin elections at about the same time begin the same election, a
 // machine that has just started knows the name, and no member can exhaust the names. Of two
 // elections the later counts.
+//
+// The machine runs on the lock's clock. The machine that embeds it gives it the NetworkClock before
+// every other input.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "base/inline_vector.h"
+#include "machine/compose.h"
 #include "machine/machine.h"
+#include "machine/one_timer.h"
 #include "protocol/auth/node_keys.h"
 #include "protocol/broadcast/over.h"
 #include "protocol/group/capacity_b2.h"
@@ -49,52 +57,67 @@ std::vector<std::byte> signed_bytes(std::string_view group, const SignedMessage&
 
 class SignedElections {
  public:
-  // `keys` must outlive this object and list at least kMinMembers members.
-  SignedElections(std::string_view group, Incarnation incarnation, Nanos lease,
-                  const auth::NodeKeys& keys);
-  SignedElections(const SignedElections&) = delete;  // machines keep the address of their rules
-  SignedElections& operator=(const SignedElections&) = delete;
-
-  struct Results {
-    std::vector<SignedMessage> messages{};  // to broadcast
-    bool elected = false;                   // this host is elected
-    bool defeated = false;                  // another host is elected
-    bool nothing = false;                   // no host is elected
-  };
-
-  void offer(election::capacity::Capacity capacity) { offer_ = capacity; }
   // Begins an election, unless one is running. A host does not leave a running election for
   // another, because a byzantine member could otherwise begin the other when only some hosts have
   // ended the running one.
-  void hold(const Moment& moment, Draw& draw, Results& results);
-  void receive(const Moment& moment, Draw& draw, const SignedMessage& envelope, Results& results);
-  void on_timer(const Moment& moment, Draw& draw, Results& results);
-  std::optional<Nanos> due_in(const Moment& moment) const;
+  struct Hold {};
+  using Message = SignedMessage;
+  using Command = std::variant<Hold, OfferCapacity, NetworkClock>;
+  using Notice = ElectionNotice;
+  using Parts = PartList<OverB2>;
+
+  struct Start {
+    NodeId self = kNobody;  // reported as elected; the messages use the numbers of the key list
+    std::string_view group;
+    Incarnation incarnation{};
+    Nanos lease{0};
+  };
+  // `keys` must outlive this object and list at least kMinMembers members.
+  SignedElections(const Start& start, const auth::NodeKeys& keys);
+
+  void start(Turn<SignedElections>& /*turn*/) {}
+  void receive(Turn<SignedElections>& turn, NodeId from, const Message& envelope);
+  void on_timer(Turn<SignedElections>& turn, TimerId timer);
+  void command(Turn<SignedElections>& turn, const Command& command);
+
+  OneTimer timers() const;
+  const char* check() const { return machine_ ? machine_->check() : nullptr; }
 
  private:
-  Instant network(const Moment& moment);
+  struct Bounds {
+    Bounds(Nanos lease, std::uint32_t members);
+    broadcast::Rules ordered;
+    election::capacity::Rules rules;
+  };
+
+  void on_command(Turn<SignedElections>& turn, const Hold& hold);
+  void on_command(Turn<SignedElections>& turn, const OfferCapacity& offer);
+  void on_command(Turn<SignedElections>& turn, const NetworkClock& clock);
   std::uint64_t current_election(Instant network) const;
   bool under_way(Instant network) const;
   bool is_authentic(const SignedMessage& envelope) const;
-  void begin(std::uint64_t election, Instant network, Draw& draw, Results& results);
+  void begin(Turn<SignedElections>& turn, std::uint64_t election);
   template <class Do>
-  void step(Instant network, Draw& draw, const SignedMessage* received, Results& results, Do todo);
+  void step(Turn<SignedElections>& turn, const SignedMessage* received, Do todo);
+  void on_notice(Turn<SignedElections>& turn, const election::capacity::Notice& notice) const;
   SignedMessage countersigned(const OverB2::Message& message, const SignedMessage* received) const;
 
   static constexpr int kMaxWakes = 64;  // in one step
 
+  NodeId self_;
   std::string group_;
   Incarnation incarnation_;
   Nanos lease_;
   const auth::NodeKeys* keys_;
-  broadcast::Rules ordered_;
-  election::capacity::Rules rules_;
+  std::unique_ptr<const Bounds> bounds_;  // the machine keeps its address
   election::capacity::Capacity offer_ = election::capacity::kNotCandidate;
   std::uint32_t machines_ = 0;  // number of machines created
   std::uint64_t election_ = 0;  // the last election in which this host took part
   Instant ends_at_{};           // end of that election, in network time
-  Instant last_network_{};      // latest network time; never decreases while a machine exists
+  NetworkTime network_;         // never goes back while a machine exists
   std::optional<OverB2> machine_;
 };
+
+static_assert(Machine<SignedElections> && std::movable<SignedElections>);
 
 }  // namespace tempo::groups

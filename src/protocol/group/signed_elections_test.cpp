@@ -28,23 +28,28 @@ auth::NodeKeys keys_of(std::uint32_t host, std::uint32_t members = kMembers) {
   return auth::NodeKeys::make(seed(host), list).value();
 }
 
+SignedElections elections_of(const auth::NodeKeys& keys, std::string_view group = "web") {
+  return {{.self = NodeId{keys.self()},
+           .group = group,
+           .incarnation = Incarnation{1},
+           .lease = kSignedLease},
+          keys};
+}
+
 class SignedCluster {
  public:
   SignedCluster() {
     for (std::uint32_t i = 0; i < kMembers; ++i) {
       keys_.push_back(std::make_unique<auth::NodeKeys>(keys_of(i)));
-      hosts_.push_back(
-          std::make_unique<SignedElections>("web", Incarnation{1}, kSignedLease, *keys_.back()));
+      hosts_.push_back(elections_of(*keys_.back()));
     }
   }
 
-  SignedElections& host(std::uint32_t number) { return *hosts_[number]; }
   const auth::NodeKeys& keys(std::uint32_t number) { return *keys_[number]; }
-  void hold(std::uint32_t number) {
-    SignedElections::Results step_results;
-    host(number).hold(moment(), draw_, step_results);
-    take(number, step_results);
+  void offer(std::uint32_t number, election::capacity::Capacity capacity) {
+    command(number, OfferCapacity{capacity});
   }
+  void hold(std::uint32_t number) { command(number, SignedElections::Hold{}); }
   void send(std::uint32_t from, const SignedMessage& envelope) {
     in_transit_.emplace_back(from, envelope);
   }
@@ -54,45 +59,49 @@ class SignedCluster {
       std::swap(arriving, in_transit_);
       for (const auto& [from, envelope] : arriving) {
         if (spy) spy(from, envelope);
-        for (std::uint32_t to = 0; to < kMembers; ++to) {
-          if (to == from || dead.contains(to)) continue;
-          SignedElections::Results step_results;
-          host(to).receive(moment(), draw_, envelope, step_results);
-          take(to, step_results);
-        }
+        for (std::uint32_t to = 0; to < kMembers; ++to)
+          if (to != from && !dead.contains(to))
+            step(to, [&](SignedElections& machine, auto& turn) {
+              machine.receive(turn, NodeId{from}, envelope);
+            });
       }
-      for (std::uint32_t i = 0; i < kMembers; ++i) {
-        const auto due = host(i).due_in(moment());
-        if (dead.contains(i) || !due || *due > Nanos{0}) continue;
-        SignedElections::Results step_results;
-        host(i).on_timer(moment(), draw_, step_results);
-        take(i, step_results);
-      }
+      for (std::uint32_t i = 0; i < kMembers; ++i)
+        if (const auto due = first_due(hosts_[i].timers(), now); due && !dead.contains(i))
+          step(i, [&](SignedElections& machine, auto& turn) { machine.on_timer(turn, *due); });
     }
   }
   std::vector<std::uint32_t> elected() const {
     std::vector<std::uint32_t> who;
     for (const auto& [number, result] : results)
-      if (result.elected) who.push_back(number);
+      if (std::holds_alternative<Elected>(result)) who.push_back(number);
     return who;
   }
 
   Instant now{1000s};
   std::map<std::uint32_t, bool> dead;
-  std::map<std::uint32_t, SignedElections::Results> results;  // the last results of each host
+  std::map<std::uint32_t, ElectionNotice> results;  // the last result of each host
   std::function<void(std::uint32_t from, const SignedMessage& envelope)> spy;
 
  private:
-  Moment moment() const { return {.now = now, .network = now, .trusted = true}; }
-  void take(std::uint32_t number, const SignedElections::Results& step_results) {
-    for (const SignedMessage& envelope : step_results.messages)
-      in_transit_.emplace_back(number, envelope);
-    if (step_results.elected || step_results.defeated || step_results.nothing)
-      results[number] = step_results;
+  void command(std::uint32_t number, const SignedElections::Command& command) {
+    step(number, [&](SignedElections& machine, auto& turn) { machine.command(turn, command); });
+  }
+  template <class Do>
+  void step(std::uint32_t number, Do todo) {
+    Outbox<SignedElections> out;
+    Turn<SignedElections> turn{now, draw_, out};
+    hosts_[number].command(turn, NetworkClock{.trusted = true});
+    todo(hosts_[number], turn);
+    for (const auto& output : out) {
+      if (output.kind == OutputKind::notice)
+        results[number] = output.notice;
+      else
+        in_transit_.emplace_back(number, output.message);
+    }
   }
 
   std::vector<std::unique_ptr<auth::NodeKeys>> keys_;
-  std::vector<std::unique_ptr<SignedElections>> hosts_;
+  std::vector<SignedElections> hosts_;
   std::deque<std::pair<std::uint32_t, SignedMessage>> in_transit_;
   Stream chance_{1, 0, 0};
   StreamDraw draw_{chance_};
@@ -100,7 +109,7 @@ class SignedCluster {
 
 TEST(SignedElections, ElectTheBest) {
   SignedCluster cluster;
-  for (std::uint32_t i = 0; i < 3; ++i) cluster.host(i).offer(10 + 10 * (i % 2));
+  for (std::uint32_t i = 0; i < 3; ++i) cluster.offer(i, 10 + 10 * (i % 2));
   cluster.hold(0);
   cluster.pass(kSignedLease);
   EXPECT_EQ(cluster.elected(), std::vector{1U});
@@ -109,7 +118,7 @@ TEST(SignedElections, ElectTheBest) {
 
 TEST(SignedElections, TolerateADeadMember) {
   SignedCluster cluster;
-  for (std::uint32_t i = 0; i < kMembers; ++i) cluster.host(i).offer(10 + i);
+  for (std::uint32_t i = 0; i < kMembers; ++i) cluster.offer(i, 10 + i);
   cluster.dead[3] = true;
   cluster.hold(0);
   cluster.pass(kSignedLease);
@@ -119,7 +128,7 @@ TEST(SignedElections, TolerateADeadMember) {
 // Host 3 has the cluster's key and its own, and forges a bid of another host.
 TEST(SignedElections, RejectForgedMessages) {
   SignedCluster cluster;
-  for (std::uint32_t i = 0; i < 3; ++i) cluster.host(i).offer(10 + i);
+  for (std::uint32_t i = 0; i < 3; ++i) cluster.offer(i, 10 + i);
   int forged = 0;
   cluster.spy = [&](std::uint32_t from, const SignedMessage& envelope) {
     if (from != 0 || forged > 0 || index(envelope.message.sender) != cluster.keys(0).self()) return;
@@ -142,19 +151,19 @@ TEST(SignedElections, RejectForgedMessages) {
 TEST(SignedElections, AreBoundToOneGroupAndOneList) {
   SignedCluster cluster;
   SignedMessage first;
-  cluster.host(0).offer(5);
+  cluster.offer(0, 5);
   cluster.spy = [&](std::uint32_t, const SignedMessage& envelope) { first = envelope; };
   cluster.hold(0);
   cluster.pass(2ms);
   ASSERT_FALSE(first.signatures.empty());
-  const Moment moment{.now = cluster.now, .network = cluster.now, .trusted = true};
   Stream chance{1, 0, 0};
   StreamDraw draw{chance};
   const auto accepts = [&](std::string_view group, const auth::NodeKeys& keys) {
-    SignedElections other(group, Incarnation{1}, kSignedLease, keys);
-    SignedElections::Results step_results;
-    other.receive(moment, draw, first, step_results);
-    return other.due_in(moment).has_value();
+    SignedElections other = elections_of(keys, group);
+    Outbox<SignedElections> out;
+    Turn<SignedElections> turn{cluster.now, draw, out};
+    other.receive(turn, NodeId{0}, first);
+    return other.timers().first() != kNever;
   };
   EXPECT_TRUE(accepts("web", keys_of(1)));
   EXPECT_FALSE(accepts("mail", keys_of(1)));
@@ -164,7 +173,7 @@ TEST(SignedElections, AreBoundToOneGroupAndOneList) {
 // A machine that has just started takes part in the next election; an old one cannot be replayed.
 TEST(SignedElections, AreNamedByNetworkTime) {
   SignedCluster cluster;
-  for (std::uint32_t i = 0; i < kMembers; ++i) cluster.host(i).offer(10 + i);
+  for (std::uint32_t i = 0; i < kMembers; ++i) cluster.offer(i, 10 + i);
   std::vector<SignedMessage> all;
   cluster.spy = [&](std::uint32_t, const SignedMessage& envelope) { all.push_back(envelope); };
   cluster.hold(0);
@@ -176,7 +185,7 @@ TEST(SignedElections, AreNamedByNetworkTime) {
   for (const SignedMessage& envelope : old) cluster.send(0, envelope);
   cluster.pass(kSignedLease);
   EXPECT_TRUE(cluster.results.empty());
-  cluster.host(3).offer(1);
+  cluster.offer(3, 1);
   cluster.hold(1);
   cluster.pass(kSignedLease);
   EXPECT_EQ(cluster.elected(), std::vector{2U});

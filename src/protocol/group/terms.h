@@ -1,4 +1,4 @@
-// How candidates of a group are compared, and by which algorithm: names and numbers.
+// How candidates of a group are compared, by which algorithm, and with which result.
 //
 // The candidate's program measures a criterion; here it is only a name that all candidates of a
 // group must have in common, because otherwise their capacities cannot be compared.
@@ -9,6 +9,9 @@
 #include <optional>
 #include <string_view>
 #include <utility>
+#include <variant>
+
+#include "base/ids.h"
 
 namespace tempo::groups {
 
@@ -36,6 +39,21 @@ static_assert(kAlgorithmNames.size() == std::to_underlying(Algorithm::count));
 constexpr bool on_ring(Algorithm algorithm) {
   return algorithm == Algorithm::ring || algorithm == Algorithm::ring_anonymous;
 }
+
+// Notices of the machines that hold elections. A result is a proposal: the winner asks for the
+// group's lease, and only the lease decides.
+struct Holds {  // this host has begun an election
+  Algorithm algorithm = Algorithm::c;
+};
+struct Elected {
+  NodeId node = kNobody;
+  Algorithm algorithm = Algorithm::c;
+};
+struct Defeated {  // another host is elected, and the algorithm does not say which one
+  Algorithm algorithm = Algorithm::c;
+};
+struct NoResult {};  // the election ended without a winner
+using ElectionNotice = std::variant<NoResult, Holds, Elected, Defeated>;
 
 constexpr std::string_view name_of(Criterion criterion) {
   return kCriterionNames[std::to_underlying(criterion)];

@@ -12,6 +12,7 @@
 #include "lab/studies/lock/lease_agenda.h"
 #include "protocol/group/service.h"
 #include "protocol/lock/lock_service.h"
+#include "protocol/wire/directory.h"
 
 namespace tempo::sim::groups {
 
@@ -59,17 +60,17 @@ class Cluster {
     std::uint32_t from = 0;
     std::shared_ptr<const Body> body{};
     std::optional<locks::Saved> saved{};
-    locks::ClientId client{};
-    locks::LockUpdate update{};
+    live::GroupService::LeaseUpdate lease{};
   };
 
   Instant local(std::uint32_t host, Instant at) const;
-  live::Moment moment(std::uint32_t host) const;
+  Instant local(std::uint32_t host) const;  // now
+  live::NetworkClock clock(std::uint32_t host) const;
   Instant due(std::uint32_t host) const;
   void run_until(Instant limit);
   void happen(const Event& event);
   void fault(const Event& event);
-  void on_timer(std::uint32_t host);
+  void on_timer(std::uint32_t number);
   void send(std::uint32_t from, std::uint32_t to, const Body& body);
   void plan(Event::Kind kind, double per_second);
   Nanos up_to(Nanos most);
@@ -86,6 +87,7 @@ class Cluster {
   void judge_the_end();
 
   Setup setup_;
+  wire::Directory directory_;
   lock::lease::Rules lock_rules_;
   std::vector<std::unique_ptr<Host>> hosts_;
   std::vector<User> users_;

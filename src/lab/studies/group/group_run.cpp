@@ -15,13 +15,10 @@ constexpr std::int64_t kBillion = 1'000'000'000;
 constexpr const char* kGroup = "web";
 const live::UserId kUser{1};
 
-HostId id_of(std::uint32_t host) { return HostId{100 + host}; }
+// The directory gives host i the number i.
+HostId id_of(std::uint32_t host) { return HostId{std::uint64_t{host} << 44 | 1}; }
 NodeId node_of(HostId id) {
-  return NodeId{static_cast<std::uint32_t>(std::to_underlying(id) - 100)};
-}
-
-locks::Numbering numbering() {
-  return {[](HostId id) { return node_of(id); }, [](NodeId node) { return id_of(index(node)); }};
+  return NodeId{static_cast<std::uint32_t>(std::to_underlying(id) >> 44)};
 }
 
 // Disk of a host that has never run: all hosts vote.
@@ -34,22 +31,24 @@ locks::Saved first_disk(std::uint32_t hosts) {
 }  // namespace
 
 // The daemon's services without its sockets.
-class Cluster::Host final : public locks::Driver, public live::Driver {
+class Cluster::Host final : public locks::Driver {
  public:
+  using Groups = live::GroupService;
+
   Host(Cluster& cluster, std::uint32_t number)
       : cluster_(&cluster),
         number_(number),
         locks({.self = id_of(number),
                .voters = {},
-               .hosts = numbering(),
+               .hosts = {[](HostId id) { return node_of(id); },
+                         [](NodeId node) { return id_of(index(node)); }},
                .rules = cluster.lock_rules_,
                .saved = cluster.disks_[number]},
               cluster.draw_, *this),
         groups({.self = NodeId{number},
                 .life = Incarnation{cluster.incarnations_[number] * 1000 + 1},
-                .hosts = numbering(),
-                .rules = {.lease = cluster.setup_.lease}},
-               cluster.draw_, *this) {}
+                .hosts = &cluster.directory_,
+                .rules = {.lease = cluster.setup_.lease}}) {}
 
   void broadcast(const wire::LockBody& body) override { cluster_->send(number_, kAll, body); }
   void send(HostId to, const wire::LockBody& body) override {
@@ -66,37 +65,56 @@ class Cluster::Host final : public locks::Driver, public live::Driver {
     cluster_->agenda_.add(cluster_->now_, {.kind = Event::Kind::lock_update,
                                            .host = number_,
                                            .incarnation = cluster_->incarnations_[number_],
-                                           .client = client,
-                                           .update = update});
+                                           .lease = {client, update}});
   }
 
-  void broadcast(const wire::GroupBody& body) override { cluster_->send(number_, kAll, body); }
-  void send(HostId to, const wire::GroupBody& body) override {
-    cluster_->send(number_, index(node_of(to)), body);
+  template <class Do>
+  void step_groups(Do todo) {
+    out_.clear();
+    const Instant now = cluster_->local(number_);
+    Turn<Groups> turn{now, cluster_->draw_, out_};
+    groups.command(turn, cluster_->clock(number_));
+    todo(turn);
+    for (const Output<Groups>& output : out_) {
+      if (output.kind == OutputKind::notice)
+        std::visit([&](const auto& notice) { on_notice(now, notice); }, output.notice);
+      else
+        cluster_->send(number_, output.kind == OutputKind::send ? index(output.to) : kAll,
+                       output.message);
+    }
+    if (cluster_->outcome_.broken == nullptr) cluster_->outcome_.broken = groups.check();
   }
-  Result<void> acquire(locks::ClientId client, const std::string& name) override {
-    return locks.acquire(
-        cluster_->moment(number_).now,
-        {.client = client,
-         .name = name,
-         .network_us = static_cast<std::uint64_t>(cluster_->now_.time_since_epoch() / 1us)});
+  void command_groups(const Groups::Command& command) {
+    step_groups([&](Turn<Groups>& turn) { groups.command(turn, command); });
   }
-  void release(locks::ClientId client) override {
-    locks.release(cluster_->moment(number_).now, client);
-  }
-  void notify(live::UserId /*user*/, const live::LeadershipUpdate& update) override {
-    cluster_->on_update(number_, update);
-  }
-  void changed(const std::string& /*group*/) override {}
-  void not_as_wanted(const std::string& /*group*/, const std::string& /*sentence*/) override {}
 
  private:
+  void on_notice(Instant now, const Groups::Acquire& acquire) {
+    const auto requested = locks.acquire(
+        now, {.client = acquire.client,
+              .name = acquire.lock,
+              .network_us = static_cast<std::uint64_t>(cluster_->now_.time_since_epoch() / 1us)});
+    if (!requested) cluster_->outcome_.broken = "cannot ask for the lease";
+  }
+  void on_notice(Instant now, const Groups::Release& release) {
+    locks.release(now, release.client);
+  }
+  void on_notice(Instant /*now*/, const live::LeadershipUpdate& update) {
+    cluster_->on_update(number_, update);
+  }
+  void on_notice(Instant /*now*/, const live::Refused& refused) {
+    if (refused.user) cluster_->outcome_.broken = "cannot stand";
+  }
+  void on_notice(Instant /*now*/, const Groups::LeaderChanged& /*changed*/) {}
+  void on_notice(Instant /*now*/, const live::AlgorithmReplaced& /*replaced*/) {}
+
   Cluster* cluster_;
   std::uint32_t number_;
+  Outbox<Groups> out_;
 
  public:
   locks::Service locks;
-  live::Service groups;
+  Groups groups;
 };
 
 Cluster::Cluster(const Setup& setup)
@@ -114,6 +132,7 @@ Cluster::Cluster(const Setup& setup)
   CHECK(setup.hosts > 0 && setup.hosts <= lock::lease::kMaxVoters);
   const auto drift = static_cast<std::uint64_t>(lock_rules_.drift.value);
   for (std::uint32_t i = 0; i < setup.hosts; ++i) {
+    directory_.admit(id_of(i));
     rates_.push_back(static_cast<std::int64_t>(stream_.below(2 * drift + 1)) -
                      static_cast<std::int64_t>(drift));
     errors_.push_back(up_to(setup.clock_error));
@@ -147,19 +166,17 @@ Instant Cluster::local(std::uint32_t host, Instant at) const {
   return at + at.time_since_epoch() * rates_[host] / kBillion;
 }
 
-live::Moment Cluster::moment(std::uint32_t host) const {
-  return {.now = local(host, now_), .network = now_ + errors_[host], .trusted = setup_.trusted};
+Instant Cluster::local(std::uint32_t host) const { return local(host, now_); }
+
+live::NetworkClock Cluster::clock(std::uint32_t host) const {
+  return {.offset = now_ + errors_[host] - local(host), .trusted = setup_.trusted};
 }
 
 // Clock rates differ slightly; a host that is woken too early is woken again.
 Instant Cluster::due(std::uint32_t host) const {
   if (!hosts_[host] || paused_[host]) return kNever;
-  const live::Moment at = moment(host);
-  Instant due = kNever;
-  if (const Instant lock = hosts_[host]->locks.due(); lock != kNever)
-    due = now_ + std::max(lock - at.now, Nanos{0});
-  if (const auto wait = hosts_[host]->groups.due_in(at)) due = std::min(due, now_ + *wait);
-  return due == kNever ? kNever : due + 1us;
+  const Instant due = std::min(hosts_[host]->locks.due(), hosts_[host]->groups.timers().first());
+  return due == kNever ? kNever : now_ + std::max(due - local(host), Nanos{0}) + 1us;
 }
 
 void Cluster::run_until(Instant limit) {
@@ -180,11 +197,11 @@ void Cluster::run_until(Instant limit) {
   }
 }
 
-void Cluster::on_timer(std::uint32_t host) {
-  const live::Moment at = moment(host);
-  if (hosts_[host]->locks.due() <= at.now) hosts_[host]->locks.on_timer(at.now);
-  hosts_[host]->groups.on_timer(at);
-  if (outcome_.broken == nullptr) outcome_.broken = hosts_[host]->groups.check();
+void Cluster::on_timer(std::uint32_t number) {
+  Host& host = *hosts_[number];
+  if (host.locks.due() <= local(number)) host.locks.on_timer(local(number));
+  host.step_groups(
+      [&](auto& turn) { host.groups.on_timer(turn, host.groups.timers().first_name()); });
 }
 
 // --- the network ---
@@ -233,17 +250,18 @@ void Cluster::happen(const Event& event) {
   switch (event.kind) {
     case arrive:
       if (const auto* lock = std::get_if<wire::LockBody>(event.body.get()))
-        daemon->locks.receive(moment(host).now, id_of(event.from), *lock);
+        daemon->locks.receive(local(host), id_of(event.from), *lock);
       else
-        daemon->groups.receive(moment(host), id_of(event.from),
-                               std::get<wire::GroupBody>(*event.body));
+        daemon->step_groups([&](auto& turn) {
+          daemon->groups.receive(turn, NodeId{event.from}, std::get<wire::GroupBody>(*event.body));
+        });
       break;
     case written:
       disks_[host] = event.saved;
-      daemon->locks.written(moment(host).now, *event.saved);
+      daemon->locks.written(local(host), *event.saved);
       break;
     case lock_update:
-      daemon->groups.receive_lock(moment(host), event.client, event.update);
+      daemon->command_groups(event.lease);
       break;
     case stand:
       this->stand(host);
@@ -251,11 +269,11 @@ void Cluster::happen(const Event& event) {
     case stopped:
       if (users_[host].acts) end_term(host);
       users_[host].stops = false;
-      daemon->groups.stopped(moment(host), kUser);
+      daemon->command_groups(Host::Groups::Stopped{kUser});
       break;
     case deadline:
       if (users_[host].term_count != event.incarnation || !users_[host].acts) return;
-      if (local(host, now_) < users_[host].deadline) return plan_clock_test(host);
+      if (local(host) < users_[host].deadline) return plan_clock_test(host);
       end_term(host);
       break;
     case restart:
@@ -268,7 +286,6 @@ void Cluster::happen(const Event& event) {
     default:
       fault(event);
   }
-  if (outcome_.broken == nullptr && hosts_[host]) outcome_.broken = hosts_[host]->groups.check();
 }
 
 // On a ring no candidate is clearly better than another.
@@ -306,12 +323,12 @@ void Cluster::fault(const Event& event) {
       return;
     case resign:
       for (const auto& host : hosts_)
-        if (host) (void)host->groups.resign(moment(victim), kGroup);
+        if (host) host->command_groups(Host::Groups::Resign{kGroup});
       return plan(resign, faults.resigns_per_s);
     case flap:
       users_[victim].capacity = new_capacity();
       if (hosts_[victim] && !paused_[victim])
-        hosts_[victim]->groups.offer(moment(victim), kUser, users_[victim].capacity);
+        hosts_[victim]->command_groups(Host::Groups::Offer{kUser, users_[victim].capacity});
       return plan(flap, faults.flaps_per_s);
     default:
       return;
@@ -323,7 +340,7 @@ void Cluster::fault(const Event& event) {
 void Cluster::start(std::uint32_t host) {
   ++incarnations_[host];
   hosts_[host] = std::make_unique<Host>(*this, host);
-  hosts_[host]->locks.start(moment(host).now);
+  hosts_[host]->locks.start(local(host));
   users_[host].stands = false;
   agenda_.add(now_ + up_to(setup_.lease / 4), {.kind = Event::Kind::stand, .host = host});
 }
@@ -348,15 +365,13 @@ void Cluster::stand(std::uint32_t host) {
     return;
   }
   user.stands = true;
-  const auto stood = hosts_[host]->groups.stand(
-      moment(host), {.user = kUser,
-                     .group = kGroup,
-                     .terms = {live::on_ring(setup_.algorithm) ? live::Criterion::random
-                                                               : live::Criterion::weight,
-                               setup_.algorithm},
-                     .capacity = user.capacity,
-                     .min_stay = setup_.min_stay});
-  if (!stood) outcome_.broken = "cannot stand";
+  hosts_[host]->command_groups(Host::Groups::Stand{
+      .user = kUser,
+      .group = kGroup,
+      .terms = {live::on_ring(setup_.algorithm) ? live::Criterion::random : live::Criterion::weight,
+                setup_.algorithm},
+      .capacity = user.capacity,
+      .min_stay = setup_.min_stay});
 }
 
 void Cluster::on_update(std::uint32_t host, const live::LeadershipUpdate& update) {
@@ -365,7 +380,7 @@ void Cluster::on_update(std::uint32_t host, const live::LeadershipUpdate& update
     case live::LeadershipUpdate::Kind::leads:
       return begin_term(host, update);
     case live::LeadershipUpdate::Kind::extended:
-      if (user.acts && !user.orphan && local(host, now_) < user.deadline)
+      if (user.acts && !user.orphan && local(host) < user.deadline)
         user.deadline = std::max(user.deadline, update.deadline);
       return;
     case live::LeadershipUpdate::Kind::stop:
@@ -387,7 +402,7 @@ void Cluster::on_update(std::uint32_t host, const live::LeadershipUpdate& update
 
 void Cluster::begin_term(std::uint32_t host, const live::LeadershipUpdate& update) {
   User& user = users_[host];
-  if (local(host, now_) >= update.deadline) return;  // the notice came too late
+  if (local(host) >= update.deadline) return;  // the notice came too late
   for (const User& other : users_) outcome_.together += other.acts ? 1U : 0U;
   if (update.term <= last_token_) ++outcome_.disorder;
   // A leader that is replaced must have led for min_stay.
@@ -413,7 +428,7 @@ void Cluster::end_term(std::uint32_t host) {
 }
 
 void Cluster::plan_clock_test(std::uint32_t host) {
-  const Nanos left = users_[host].deadline - local(host, now_);
+  const Nanos left = users_[host].deadline - local(host);
   const double span =
       static_cast<double>(left.count()) * kBillion / static_cast<double>(kBillion + rates_[host]);
   agenda_.add(
