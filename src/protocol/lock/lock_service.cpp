@@ -94,7 +94,7 @@ void Service::on_timer(Instant now) {
 void Service::written(Instant now, const Saved& saved) {
   Record record = record_of(saved).value();
   record.view.available = view().available;
-  step(now, [&](Turn<Member>& turn) { member_.command(turn, Command::written(record)); });
+  step(now, [&](Turn<Member>& turn) { member_.command(turn, Command::persisted(record)); });
 }
 
 Result<void> Service::acquire(Instant now, const LockRequest& request) {
@@ -168,6 +168,14 @@ void Service::carry_out(Instant now) {
       on_notice(now, output.notice);
       continue;
     }
+    if (output.kind == OutputKind::persist) {
+      const Record& record = output.record;
+      Saved saved{record.boot, record.reserve, voters_of(record.view, members_), {}};
+      if (record.next.count != 0) saved.next = voters_of(record.next.view, members_);
+      saved.next.count = record.next.count;
+      driver_->write(saved);
+      continue;
+    }
     const Message& message = output.message;
     const bool of_all =
         message.kind == lock::lease::Kind::query || message.kind == lock::lease::Kind::record;
@@ -183,13 +191,6 @@ void Service::carry_out(Instant now) {
 
 void Service::on_notice(Instant now, const Notice& notice) {
   using Kind = Notice::Kind;
-  if (notice.kind == Kind::write) {
-    const Record& record = notice.record;
-    Saved saved{record.boot, record.reserve, voters_of(record.view, members_), {}};
-    if (record.next.count != 0) saved.next = voters_of(record.next.view, members_);
-    saved.next.count = record.next.count;
-    return driver_->write(saved);
-  }
   if (notice.kind == Kind::view) return driver_->voters_changed();
   if (notice.lock == lock::lease::kViewLock) {
     refused_ |= notice.kind == Kind::refused;
@@ -218,7 +219,6 @@ void Service::on_notice(Instant now, const Notice& notice) {
       clients_.erase(found);
       return driver_->notify(notice.client, {.kind = LockUpdate::Kind::refused});
     case Kind::extended:
-    case Kind::write:
     case Kind::view:
       break;
   }

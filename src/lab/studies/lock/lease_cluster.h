@@ -19,7 +19,6 @@ class Cluster : public NoWatch {
   using Member = tempo::lock::lease::Member;
   using Command = tempo::lock::lease::Command;
   using Notice = tempo::lock::lease::Notice;
-  using Record = tempo::lock::lease::Record;
 
   explicit Cluster(const Setup& setup);
   Outcome run();
@@ -58,7 +57,6 @@ class Cluster : public NoWatch {
       quit,
       leave,
       deadline,
-      written,
       crash,
       blackout,
       restart,
@@ -72,8 +70,7 @@ class Cluster : public NoWatch {
     };
     Kind kind = Kind::ask;
     std::uint32_t which = 0;    // client or site, depending on the kind
-    std::uint32_t request = 0;  // request of the client, or incarnation of the site
-    Record record{};
+    std::uint32_t request = 0;  // request of the client
   };
 
   // Clients.
@@ -114,10 +111,7 @@ class Cluster : public NoWatch {
   std::vector<sim::lock::Ledger> ledgers_;  // by lock
   std::vector<Client> clients_;
   Agenda<Event> agenda_;
-  std::vector<std::optional<Record>> disks_;        // by site
-  std::vector<std::vector<Record>> being_written_;  // by site
   std::vector<std::vector<Command>> inbox_;  // by site: commands that wait for a paused daemon
-  std::vector<std::uint32_t> incarnations_;  // by site
   std::vector<std::int64_t> rates_;          // clock rate by site, in ppb
   std::vector<std::optional<tempo::lock::lease::View>> views_;  // by view number
   Stream client_stream_;                                        // random choices of the clients

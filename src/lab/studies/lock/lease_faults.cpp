@@ -24,11 +24,6 @@ void Cluster::happen(const Event& event) {
     case deadline:
       if (clients_[event.which].request == event.request) test_clock(event.which);
       return;
-    case written:
-      if (incarnations_[event.which] != event.request) return;
-      disks_[event.which] = event.record;
-      being_written_[event.which].erase(being_written_[event.which].begin());
-      return send_command(site, Command::written(event.record));
     case restart:
       return this->restart(site);
     case resume:
@@ -86,19 +81,16 @@ void Cluster::plan(Event::Kind kind, double per_second) {
   agenda_.add(world_.now() + Nanos{static_cast<Nanos::rep>(seconds * 1e9)}, {kind});
 }
 
-// Clients outlive their daemon: those inside continue until their deadline. A write in progress may
-// or may not reach the disk.
+// Clients outlive their daemon: those inside continue until their deadline. Any prefix of the
+// writes in progress reaches the disk.
 void Cluster::crash(NodeId site) {
   if (!world_.up(site)) return;
-  world_.crash(site);
+  const std::size_t writing = world_.disk(site).writing();
+  world_.crash(site, writing == 0 ? 0 : fault_stream_.below(writing + 1));
   ++outcome_.crashes;
   const std::uint32_t at = index(site);
-  ++incarnations_[at];
   inbox_[at].clear();
-  for (const Record& record : being_written_[at])
-    if (fault_stream_.chance(0.5)) disks_[at] = record;
-  being_written_[at].clear();
-  if (fault_stream_.chance(setup_.faults.lost_disks)) disks_[at].reset();
+  if (fault_stream_.chance(setup_.faults.lost_disks)) world_.disk(site).lose();
   for (std::uint32_t i = 0; i < clients_.size(); ++i) {
     Client& client = clients_[i];
     if (client.site != site) continue;

@@ -11,7 +11,6 @@ void Outcome::add(const Outcome& other) {
   revivals += other.revivals;
   lost += other.lost;
   deadlines += other.deadlines;
-  writes += other.writes;
   crashes += other.crashes;
   views += other.views;
   blocked += other.blocked;

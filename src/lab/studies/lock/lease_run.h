@@ -62,7 +62,6 @@ struct Outcome {
   std::uint64_t revivals = 0;   // extensions that reached a client after its deadline
   std::uint64_t lost = 0;       // clients that were notified of a lost lock
   std::uint64_t deadlines = 0;  // stays that ended by the client's own clock test
-  std::uint64_t writes = 0;     // disk writes
   std::uint64_t crashes = 0;    // crashes of single sites
   std::uint64_t views = 0;      // views after the first
   std::uint64_t blocked = 0;    // locks that granted nothing after the faults had stopped

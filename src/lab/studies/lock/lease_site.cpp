@@ -130,7 +130,7 @@ void LeaseSite::finish_write(Turn<LeaseSite>& turn) {
 void LeaseSite::save(Turn<LeaseSite>& turn, const lock::lease::Record& record) {
   disk_ = record;
   act(turn, [&](Member& member, Turn<Member>& inner) {
-    member.command(inner, lock::lease::Command::written(record));
+    member.command(inner, Member::persisted(record));
   });
 }
 
@@ -148,13 +148,12 @@ void LeaseSite::act(Turn<LeaseSite>& turn, Do todo) {
   std::vector<lock::lease::Record> written;
   step_part(turn, member_, todo, [&](const Output<Member>& output) {
     if (pass_on(turn, output, std::identity{})) return;
-    if (output.notice.kind != lock::lease::Notice::Kind::write)
-      return on_notice(turn, output.notice);
+    if (output.kind == OutputKind::notice) return on_notice(turn, output.notice);
     if (rules_.write > Nanos{0}) {
-      writes_.push_back(output.notice.record);
+      writes_.push_back(output.record);
       if (written_at_ == kNever) written_at_ = turn.now + rules_.write;
     } else {
-      written.push_back(output.notice.record);
+      written.push_back(output.record);
     }
   });
   for (const lock::lease::Record& record : written) save(turn, record);
@@ -181,7 +180,6 @@ void LeaseSite::on_notice(Turn<LeaseSite>& turn, const lock::lease::Notice& noti
       next_at_ = kNever;
       break;
     case Kind::refused:
-    case Kind::write:
     case Kind::view:
       break;
   }

@@ -4,7 +4,7 @@
 // lock lost or the client's own deadline passes. A crash is a command. The record on disk survives,
 // unless the disk is lost too; any prefix of the writes in progress may reach the disk. A client
 // inside continues until its deadline beside its successors. The daemon restarts after one of two
-// drawn times.
+// drawn times. Outputs do not wait for the writes: the daemon itself waits where it has to.
 #pragma once
 
 #include <algorithm>

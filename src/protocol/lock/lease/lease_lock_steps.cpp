@@ -12,7 +12,7 @@ namespace {
 bool reserve(Scope& scope, std::uint64_t count) {
   MemberState& state = scope.state;
   if (const std::uint64_t reserve = state.write_for(count); reserve != 0)
-    scope.turn.out.notify(state.ask_write(reserve));
+    state.ask_write(reserve);
   return state.reserved(count);
 }
 

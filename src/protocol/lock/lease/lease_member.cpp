@@ -43,15 +43,19 @@ Instant MemberState::received_at(Instant now) const {
 
 // --- the record on disk ---
 
-Notice MemberState::ask_write(std::uint64_t reserve) {
+void MemberState::ask_write(std::uint64_t reserve) {
   asked = std::max(asked, reserve);
+  unwritten = true;
+}
+
+Record MemberState::record() const {
   Record record{boot, asked, following, accepted};
   if (mutated(Mutation::acceptance_not_durable)) record.next = {};
   if (mutated(Mutation::reserve_not_durable)) record.reserve = 0;
-  return {.kind = Notice::Kind::write, .record = record};
+  return record;
 }
 
-void MemberState::written(const Record& record) {
+void MemberState::persisted(const Record& record) {
   if (record.boot != boot) return;  // of an earlier incarnation
   disk.boot = boot;
   disk.reserve =
@@ -118,16 +122,22 @@ void Member::start(Turn<Member>& turn) {
     nonce_ = 1 + turn.draw.below(state_.rules.nonces);
     query(turn);
   } else {
-    begin_incarnation(turn, after(state_.disk.boot, mutated(Mutation::boot_not_raised) ? 0 : 1));
+    begin_incarnation(after(state_.disk.boot, mutated(Mutation::boot_not_raised) ? 0 : 1));
   }
   set_alarm();
+  write(turn);
 }
 
 void Member::receive(Turn<Member>& turn, NodeId from, const Message& message) {
+  take(turn, from, message);
+  write(turn);
+}
+
+void Member::take(Turn<Member>& turn, NodeId from, const Message& message) {
   // Ignore messages from outside that name this member as sender.
   if (index(from) >= kMaxNodes || from == state_.self) return;
   if (message.kind == Kind::query) return receive_query(turn, from, message);
-  if (message.kind == Kind::record) return receive_record(turn, from, message);
+  if (message.kind == Kind::record) return receive_record(from, message);
   const bool an_answer =
       message.kind == Kind::grant || message.kind == Kind::refuse || message.kind == Kind::accept;
   if (!state_.running) return;
@@ -135,7 +145,7 @@ void Member::receive(Turn<Member>& turn, NodeId from, const Message& message) {
   if (message.boot < newest_of(from) || (an_answer && message.to_boot != state_.boot)) return;
   newest_[from] = message.boot;
   if (message.kind == Kind::propose) return receive_propose(turn, from, message);
-  if (message.kind == Kind::accept) return receive_accept(turn, from, message);
+  if (message.kind == Kind::accept) return receive_accept(from, message);
   on_lock(turn, message.lock,
           [&](Lock& lock, Scope& scope) { lock.receive(scope, from, message); });
 }
@@ -145,6 +155,7 @@ void Member::on_timer(Turn<Member>& turn, TimerId /*timer*/) {
   wake_locks(turn);
   if (change_.again_at <= turn.now) propose_again(turn);
   set_alarm();
+  write(turn);
 }
 
 void Member::wake_locks(Turn<Member>& turn) {
@@ -164,8 +175,8 @@ void Member::command(Turn<Member>& turn, const Command& command) {
       on_lock(turn, command.lock,
               [&](Lock& lock, Scope& scope) { lock.release(scope, command.client); });
       break;
-    case Command::Kind::written:
-      state_.written(command.record);
+    case Command::Kind::persisted:
+      state_.persisted(command.record);
       if (state_.running && command.record.view.number > state_.view().number)
         enter_view(turn, command.record.view);
       answer_proposal(turn);
@@ -182,6 +193,11 @@ void Member::command(Turn<Member>& turn, const Command& command) {
       on_lock(turn, kViewLock, [](Lock&, Scope&) {});
       break;
   }
+  write(turn);
+}
+
+void Member::write(Turn<Member>& turn) {
+  if (std::exchange(state_.unwritten, false)) turn.out.persist(state_.record());
 }
 
 void Member::finish_step(Turn<Member>& turn, LockId id, Lock& lock) {
@@ -212,6 +228,7 @@ bool Member::forget(Turn<Member>& turn, LockId id) {
                           [&](const Promise& promise) { return promise.until > turn.now; }))
     return false;
   on_lock(turn, id, [](Lock& touched, Scope& scope) { touched.on_timer(scope); });
+  write(turn);
   return lock(id)->forgettable();
 }
 
@@ -229,10 +246,10 @@ void Member::set_alarm() {
 
 // --- section 8: incarnations ---
 
-void Member::begin_incarnation(Turn<Member>& turn, Boot boot) {
+void Member::begin_incarnation(Boot boot) {
   state_.boot = boot;
   state_.floor = std::max(state_.floor, state_.disk.reserve);
-  turn.out.notify(state_.ask_write(state_.floor + state_.rules.block));
+  state_.ask_write(state_.floor + state_.rules.block);
 }
 
 void Member::query(Turn<Member>& turn) {
@@ -242,7 +259,7 @@ void Member::query(Turn<Member>& turn) {
   if (!may_begin()) return;  // a single voter has no other member to ask
   blank_ = false;
   query_at_ = kNever;
-  begin_incarnation(turn, after(largest_boot_, 1));
+  begin_incarnation(after(largest_boot_, 1));
 }
 
 void Member::receive_query(Turn<Member>& turn, NodeId from, const Message& message) {
@@ -262,9 +279,9 @@ Message Member::record_message(std::uint64_t nonce, NodeId to) const {
           .next = state_.accepted};
 }
 
-void Member::receive_record(Turn<Member>& turn, NodeId from, const Message& message) {
+void Member::receive_record(NodeId from, const Message& message) {
   if (message.reserve != 0 && message.set.number > state_.following.number) {
-    if (!blank_) return adopt(turn, message.set, message.top);
+    if (!blank_) return adopt(message.set, message.top);
     state_.disk.view = state_.following = message.set;
     state_.accepted = state_.known = {};
     with_record_ = without_ = 0;
@@ -281,7 +298,7 @@ void Member::receive_record(Turn<Member>& turn, NodeId from, const Message& mess
   if (!may_begin()) return;
   blank_ = false;
   query_at_ = kNever;
-  begin_incarnation(turn, after(largest_boot_, with_record_ == 0 ? 1 : kBootsMissed));
+  begin_incarnation(after(largest_boot_, with_record_ == 0 ? 1 : kBootsMissed));
   set_alarm();
 }
 

@@ -6,7 +6,7 @@
 //   no revival   a client that lost the lock, or whose deadline has passed, has to acquire it again
 // It needs clocks within `Rules::drift` of true time, members that stop when they fail, and a
 // record that survives. The driver is responsible for names of locks, the disk and the clients' own
-// clock test.
+// clock test. The member itself waits for `persisted` before it acts on a record.
 //
 // An incarnation begins with one durable write. Until that is done, and until promises of an
 // earlier incarnation have ended, the member neither grants nor asks. A member without a record
@@ -35,6 +35,7 @@ class Member {
   using Message = lease::Message;
   using Command = lease::Command;
   using Notice = lease::Notice;
+  using Record = lease::Record;
 
   struct Start {
     NodeId self{};
@@ -49,6 +50,7 @@ class Member {
   void receive(Turn<Member>& turn, NodeId from, const Message& message);
   void on_timer(Turn<Member>& turn, TimerId timer);
   void command(Turn<Member>& turn, const Command& command);
+  static Command persisted(const Record& record) { return Command::persisted(record); }
 
   // Whether the member has no state about this lock at this time: unanswered promises and silent
   // waiters run no timer. Its number is then free for another lock.
@@ -88,6 +90,8 @@ class Member {
  private:
   template <class Do>
   void on_lock(Turn<Member>& turn, LockId id, Do todo);
+  void take(Turn<Member>& turn, NodeId from, const Message& message);
+  void write(Turn<Member>& turn);
   void finish_step(Turn<Member>& turn, LockId id, Lock& lock);
   void wake_locks(Turn<Member>& turn);
   void resume_locks(Turn<Member>& turn);
@@ -97,9 +101,9 @@ class Member {
   // Section 8, blank record.
   void query(Turn<Member>& turn);
   void receive_query(Turn<Member>& turn, NodeId from, const Message& message);
-  void receive_record(Turn<Member>& turn, NodeId from, const Message& message);
+  void receive_record(NodeId from, const Message& message);
   bool may_begin() const;
-  void begin_incarnation(Turn<Member>& turn, Boot boot);
+  void begin_incarnation(Boot boot);
 
   // Section 9, views (lease_views.cpp).
   void request_change(Turn<Member>& turn, const Command& command);
@@ -108,9 +112,9 @@ class Member {
   void propose_again(Turn<Member>& turn);
   void receive_propose(Turn<Member>& turn, NodeId from, const Message& message);
   void answer_proposal(Turn<Member>& turn);
-  void receive_accept(Turn<Member>& turn, NodeId from, const Message& message);
+  void receive_accept(NodeId from, const Message& message);
   void receive_other_view(Turn<Member>& turn, NodeId from, const Message& message);
-  void adopt(Turn<Member>& turn, const View& view, std::uint64_t floor);
+  void adopt(const View& view, std::uint64_t floor);
   void enter_view(Turn<Member>& turn, const View& view);
   void abandon_view_lock(Turn<Member>& turn);
   Message record_message(std::uint64_t nonce, NodeId to) const;

@@ -32,6 +32,7 @@ struct MemberState {
 
   Record disk{};            // last record known to be on disk
   std::uint64_t asked = 0;  // reserve of the last requested write
+  bool unwritten = false;   // the step in progress ends with a write; false between steps
   View following{};  // view of the last requested write: the current one, or the next one until it
                      // is written
   Boot boot{};       // of this incarnation
@@ -70,8 +71,11 @@ struct MemberState {
   std::uint64_t write_for(std::uint64_t count) const {
     return count + rules.block / 2 > asked ? count + rules.block : 0;
   }
-  Notice ask_write(std::uint64_t reserve);
-  void written(const Record& record);
+  // Requests a durable write with this reserve, for the end of the step: no other output waits for
+  // it.
+  void ask_write(std::uint64_t reserve);
+  Record record() const;  // to write
+  void persisted(const Record& record);
   // Another member, or this one, has accepted this proposal.
   void note_proposal(const Proposal& proposal);
   // Section 11. A: the network time at which a lease of this length, asked for now, is over; 0:
@@ -95,6 +99,7 @@ struct MemberState {
     visit("self", self.self);
     visit("disk", self.disk);
     visit("asked", self.asked);
+    visit("unwritten", self.unwritten);
     visit("following", self.following);
     visit("boot", self.boot);
     field::last(visit, "k", self.k);

@@ -202,7 +202,7 @@ struct Command {
   enum class Kind : std::uint8_t {
     acquire,    // a client wants the lock
     release,    // the client has finished, no longer wants the lock, or died
-    written,    // the record of a `write` notice is on disk
+    persisted,  // the record is durable
     change,     // give `member` `votes`, one more or one less than now
     no_change,  // withdraw the change; a proposal already sent may still succeed
     time,       // network time is now between `earliest` and `latest`
@@ -213,7 +213,7 @@ struct Command {
   Mode mode = Mode::exclusive;
   std::uint64_t network_us = 0;  // acquire: network time, as well as it is known, in microseconds
   Nanos length{0};               // acquire: length of its lease, at most Lmax; 0: L
-  Record record{};               // written
+  Record record{};               // persisted
   NodeId member = kNobody;       // change
   std::uint8_t votes = 0;        // change
   Nanos earliest{0};             // time
@@ -231,7 +231,9 @@ struct Command {
   static Command release(LockId lock, ClientId client) {
     return {.kind = Kind::release, .lock = lock, .client = client};
   }
-  static Command written(const Record& record) { return {.kind = Kind::written, .record = record}; }
+  static Command persisted(const Record& record) {
+    return {.kind = Kind::persisted, .record = record};
+  }
   static Command change(NodeId member, std::uint8_t votes) {
     return {.kind = Kind::change, .member = member, .votes = votes};
   }
@@ -247,8 +249,7 @@ struct Notice {
     extended,  // every client inside this lock has a later deadline
     lost,      // the client is no longer inside
     refused,   // too many clients of this lock at this member; of @view: the change is impossible
-    write,     // write the record to disk, then send the command `written`
-    view,      // the record's view is in force at this member
+    view,      // `view` is in force at this member
   };
   Kind kind = Kind::granted;
   LockId lock{};
@@ -256,7 +257,7 @@ struct Notice {
   Mode mode = Mode::exclusive;
   Token token = kNoToken;
   Instant deadline{};
-  Record record{};
+  View view{};
 };
 
 }  // namespace tempo::lock::lease

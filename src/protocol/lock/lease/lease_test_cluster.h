@@ -86,13 +86,14 @@ class Cluster {
   void set_delivery(std::function<bool(const Datagram&)> delivers) {
     delivers_ = std::move(delivers);
   }
-  // Writes finish at once, unless they are held back.
+  // Writes finish at once, unless they are held back. Outputs do not wait for them, so that tests
+  // show what the member itself waits for.
   void hold_writes(bool hold) { hold_writes_ = hold; }
   void finish_writes() {
     const auto held = std::exchange(held_writes_, {});
     for (const auto& [site, record] : held) {
       disks_[site] = record;
-      command(site, Command::written(record));
+      command(site, Command::persisted(record));
     }
   }
   void inject(NodeId from, std::uint32_t to, const Message& message) {
@@ -125,8 +126,8 @@ class Cluster {
   std::vector<View> views(std::uint32_t number) const {
     std::vector<View> entered;
     for (const Event& event : events_)
-      if (event.notice.kind == Notice::Kind::view && event.notice.record.view.number == number)
-        entered.push_back(event.notice.record.view);
+      if (event.notice.kind == Notice::Kind::view && event.notice.view.number == number)
+        entered.push_back(event.notice.view);
     return entered;
   }
   const Member& member(std::uint32_t site) const { return members_[site]; }
@@ -159,12 +160,12 @@ class Cluster {
   }
   void carry_out(std::uint32_t site, const Output<Member>& output) {
     if (output.kind == OutputKind::notice) {
-      if (output.notice.kind != Notice::Kind::write) {
-        events_.push_back({NodeId{site}, output.notice});
-        return;
-      }
+      events_.push_back({NodeId{site}, output.notice});
+      return;
+    }
+    if (output.kind == OutputKind::persist) {
       ++writes_;
-      held_writes_.emplace_back(site, output.notice.record);
+      held_writes_.emplace_back(site, output.record);
       return;
     }
     ++counts_[std::to_underlying(output.message.kind)];

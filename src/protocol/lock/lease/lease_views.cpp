@@ -110,7 +110,7 @@ void Member::receive_propose(Turn<Member>& turn, NodeId from, const Message& mes
   if (state_.accepted != message.next) {
     state_.accepted = message.next;
     state_.note_proposal(message.next);
-    turn.out.notify(state_.ask_write(std::max(state_.asked, message.ballot.count)));
+    state_.ask_write(std::max(state_.asked, message.ballot.count));
     if (!mutated(Mutation::acceptance_not_durable)) return;
   }
   answer_proposal(turn);
@@ -130,19 +130,19 @@ void Member::answer_proposal(Turn<Member>& turn) {
                         .reserve = state_.disk.reserve};
   const NodeId to = std::exchange(debt_, {}).to;
   if (to == state_.self)
-    receive_accept(turn, state_.self, message);
+    receive_accept(state_.self, message);
   else
     turn.out.send(to, message);
 }
 
-void Member::receive_accept(Turn<Member>& turn, NodeId from, const Message& message) {
+void Member::receive_accept(NodeId from, const Message& message) {
   if (change_.ballot.count == 0 || message.ballot != change_.ballot) return;
   change_.reserve = std::max(change_.reserve, message.reserve);
   const View& next = change_.proposal.view;
   change_.accepted_by |= state_.view().bit_of(from);
   change_.accepted_by |= next.bit_of(from);
   if (state_.view().quorum(change_.accepted_by) && next.quorum(change_.accepted_by))
-    adopt(turn, next, change_.reserve);
+    adopt(next, change_.reserve);
 }
 
 // A member with an older view gets our record; we ask a member with a newer one for its record.
@@ -156,12 +156,12 @@ void Member::receive_other_view(Turn<Member>& turn, NodeId from, const Message& 
 }
 
 // This view is known to be the next or a later one. It is in force here when it is on disk.
-void Member::adopt(Turn<Member>& turn, const View& view, std::uint64_t floor) {
+void Member::adopt(const View& view, std::uint64_t floor) {
   if (!state_.running || view.number <= state_.following.number) return;
   state_.following = view;
   if (mutated(Mutation::view_without_floor)) floor = 0;
   state_.floor = std::max(state_.floor, floor);
-  turn.out.notify(state_.ask_write(state_.floor + state_.rules.block));
+  state_.ask_write(state_.floor + state_.rules.block);
 }
 
 void Member::enter_view(Turn<Member>& turn, const View& view) {
@@ -172,7 +172,7 @@ void Member::enter_view(Turn<Member>& turn, const View& view) {
   view_lock_.change_view(state_.view(), view);
   state_.enter(view, turn.now);
   debt_ = {};
-  turn.out.notify({.kind = Notice::Kind::view, .record = state_.disk});
+  turn.out.notify({.kind = Notice::Kind::view, .view = state_.view()});
   if (announces_views(state_)) turn.out.broadcast(record_message(0, kNobody));
   change_.wanted = more;
   on_lock(turn, kViewLock, [](Lock&, Scope&) {});
