@@ -58,8 +58,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     Turn<Bootstrap> turn{now, draw, out};
     function(turn);
     for (const auto& output : out)
-      if (output.kind == OutputKind::notice && output.notice.kind == Bootstrap::Notice::Kind::write)
-        writing = output.notice.word;
+      if (output.kind == OutputKind::persist) writing = output.record;
     const char* const violation = bootstrap.check();
     CHECK(violation == nullptr);
   };
@@ -80,8 +79,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
           step([&](auto& turn) { bootstrap.on_timer(turn, bootstrap.timers().first_name()); });
         break;
       case 2:
-        if (const auto proposal = std::exchange(writing, std::nullopt))
-          step([&](auto& turn) { bootstrap.command(turn, {.written = *proposal}); });
+        if (const auto record = std::exchange(writing, std::nullopt))
+          step([&](auto& turn) { bootstrap.command(turn, Bootstrap::persisted(*record)); });
         break;
       default:
         break;

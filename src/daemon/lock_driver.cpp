@@ -60,37 +60,33 @@ void LockDriver::step_bootstrap(Do todo) {
   Outbox<lock::Bootstrap> out;
   Turn<lock::Bootstrap> turn{sys::boot_clock(), *parts_.draw, out};
   todo(*bootstrap_, turn);
+  bool write = false;
   for (const auto& output : out) {
-    if (output.kind != OutputKind::notice) {
-      std::array<std::byte, wire::kMaxBytes> buffer;
-      const std::size_t size = parts_.codec->encode(body_of(output.message), buffer);
-      if (output.kind == OutputKind::broadcast)
-        broadcast_bytes({buffer.data(), size});
-      else
-        parts_.links->send_anywhere(output.to, {buffer.data(), size});
-      continue;
-    }
-    switch (output.notice.kind) {
-      case lock::Bootstrap::Notice::Kind::write: {
-        const wire::VoterSetBody body = body_of(output.notice.word);
-        pending_proposal_ = output.notice.word;
-        record_.stage = output.notice.word.stage;
-        record_.voters.assign(body.voters.begin(), body.voters.end());
-        save();
-        break;
-      }
-      case lock::Bootstrap::Notice::Kind::committed:
-        on_committed(output.notice.word);
-        break;
-      case lock::Bootstrap::Notice::Kind::split:
-        if (!std::exchange(split_, true))
-          emit_event_(
-              "locks-split",
-              "another part of this network has different voters; set the same 'expect', more "
-              "than half of all machines, on every machine, and remove the file 'locks' from the "
-              "state directories of one part");
-        break;
-    }
+    if (proposals_.pass(output)) carry_out(output);
+    if (output.kind != OutputKind::persist) continue;
+    const wire::VoterSetBody body = body_of(output.record);
+    record_.stage = output.record.stage;
+    record_.voters.assign(body.voters.begin(), body.voters.end());
+    write = true;
+  }
+  if (write) save();
+}
+
+void LockDriver::carry_out(const Output<lock::Bootstrap>& output) {
+  if (output.kind != OutputKind::notice) {
+    std::array<std::byte, wire::kMaxBytes> buffer;
+    const std::size_t size = parts_.codec->encode(body_of(output.message), buffer);
+    if (output.kind == OutputKind::broadcast)
+      broadcast_bytes({buffer.data(), size});
+    else
+      parts_.links->send_anywhere(output.to, {buffer.data(), size});
+  } else if (output.notice.kind == lock::Bootstrap::Notice::Kind::committed) {
+    on_committed(output.notice.word);
+  } else if (!std::exchange(split_, true)) {
+    emit_event_("locks-split",
+                "another part of this network has different voters; set the same 'expect', more "
+                "than half of all machines, on every machine, and remove the file 'locks' from the "
+                "state directories of one part");
   }
 }
 
@@ -230,10 +226,10 @@ void LockDriver::receive_written(std::string_view number) {
 
 void LockDriver::saved() {
   writing_.reset();
-  if (const auto proposal = std::exchange(pending_proposal_, std::nullopt))
-    step_bootstrap([&](lock::Bootstrap& bootstrap, auto& turn) {
-      bootstrap.command(turn, {.written = *proposal});
-    });
+  while (!proposals_.empty()) {
+    const auto done = proposals_.finish(proposals_.oldest().number);
+    for (const auto& output : done->held) carry_out(output);
+  }
   if (const auto record = std::exchange(pending_lease_, std::nullopt); record && service_)
     service_->written(sys::boot_clock(), *record);
   follow_voters();  // a host without record may have received other voters
@@ -345,7 +341,7 @@ std::string LockDriver::status() const {
   if (etcd_) return etcd_->status();
   if (!bootstrap_) return kOff;
   if (split_) return "locks are not safe: another part of this network has different voters";
-  if (!bootstrap_->committed())
+  if (!service_)
     return fmt::format("waiting for voters: {} of {} found", bootstrap_->heard() + 1,
                        parts_.identity->settings.lock_expect);
   const lock::lease::View& view = service_->view();

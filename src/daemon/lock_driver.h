@@ -18,6 +18,7 @@
 #include "daemon/links.h"
 #include "daemon/lock_record.h"
 #include "daemon/parent_line.h"
+#include "machine/write_queue.h"
 #include "protocol/lock/bootstrap.h"
 #include "protocol/lock/bounded_delay_locks.h"
 #include "protocol/lock/lock_service.h"
@@ -101,6 +102,7 @@ class LockDriver final : private locks::Driver, private locks::BoundedDelayDrive
   void broadcast_bytes(std::span<const std::byte> bytes);
   template <class Do>
   void step_bootstrap(Do todo);
+  void carry_out(const Output<lock::Bootstrap>& output);
   void on_committed(const lock::Bootstrap::VoterProposal& proposal);
   void save();
   void ask_parent();
@@ -142,9 +144,9 @@ class LockDriver final : private locks::Driver, private locks::BoundedDelayDrive
   bool rebooted_ = false;
   bool split_ = false;                        // another part of the network has different voters
   std::optional<lock::Bootstrap> bootstrap_;  // unset: locks are not configured
-  std::optional<lock::Bootstrap::VoterProposal> pending_proposal_;  // being written to disk
-  std::optional<locks::Saved> pending_lease_;                       // being written to disk
-  std::optional<locks::Service> service_;                           // set once the voters are known
+  WriteQueue<lock::Bootstrap> proposals_;     // being written to disk
+  std::optional<locks::Saved> pending_lease_;  // being written to disk
+  std::optional<locks::Service> service_;      // set once the voters are known
   std::optional<locks::BoundedDelayLocks>
       bounded_delay_;             // set with the service: silent and explicit locks
   Change change_;                 // last change; `ended` is unset while it is in progress

@@ -57,9 +57,8 @@ void Bootstrap::remember(NodeId from, const VoterProposal& proposal, Instant now
 }
 
 void Bootstrap::receive_committed(Turn<Bootstrap>& turn, const VoterProposal& proposal) {
-  if (among(proposal.voters, self_)) return request_write(turn, proposal);
+  if (among(proposal.voters, self_)) return enter(turn, proposal);
   current_ = proposal;
-  pending_.reset();
   next_ = kNever;
   turn.out.notify({.kind = Notice::Kind::committed, .word = current_});
 }
@@ -68,29 +67,16 @@ void Bootstrap::receive_ready(Turn<Bootstrap>& turn, NodeId from, const VoterPro
   if (current_.stage == Stage::ready &&
       (!before(proposal.voters, current_.voters) || !among(current_.voters, from)))
     return;
-  if (among(proposal.voters, self_)) request_write(turn, proposal);
+  if (among(proposal.voters, self_)) enter(turn, proposal);
 }
 
 void Bootstrap::on_timer(Turn<Bootstrap>& turn, TimerId /*timer*/) {
+  if (turn.now < next_) return;
   next_ = turn.now + interval_;
   std::erase_if(others_, [&](const auto& other) {
     return other.at + kSilences * interval_ < turn.now && other.proposal.stage == Stage::proposed;
   });
-  if (current_.stage == Stage::proposed && !pending_) choose();
-  turn.out.broadcast(current_);
-  advance(turn);
-}
-
-void Bootstrap::command(Turn<Bootstrap>& turn, const Command& command) {
-  if (!pending_ || command.written != *pending_) return;
-  current_ = *pending_;
-  pending_.reset();
-  if (committed()) {
-    next_ = kNever;
-    turn.out.broadcast(current_);
-    turn.out.notify({.kind = Notice::Kind::committed, .word = current_});
-    return;
-  }
+  if (current_.stage == Stage::proposed) choose();
   turn.out.broadcast(current_);
   advance(turn);
 }
@@ -114,12 +100,12 @@ void Bootstrap::choose() {
 }
 
 void Bootstrap::advance(Turn<Bootstrap>& turn) {
-  if (pending_ || current_.voters.size() != expected_ || !among(current_.voters, self_)) return;
+  if (current_.voters.size() != expected_ || !among(current_.voters, self_)) return;
   if (current_.stage == Stage::proposed &&
       all_others(Stage::proposed, turn.now - kSilences * interval_))
-    return request_write(turn, {.stage = Stage::ready, .voters = current_.voters});
+    enter(turn, {.stage = Stage::ready, .voters = current_.voters});
   if (current_.stage == Stage::ready && all_others(Stage::ready, Instant::min()))
-    request_write(turn, {.stage = Stage::committed, .voters = current_.voters});
+    enter(turn, {.stage = Stage::committed, .voters = current_.voters});
 }
 
 bool Bootstrap::all_others(Stage least, Instant since) const {
@@ -131,10 +117,14 @@ bool Bootstrap::all_others(Stage least, Instant since) const {
   });
 }
 
-void Bootstrap::request_write(Turn<Bootstrap>& turn, const VoterProposal& proposal) {
-  if (pending_ == proposal) return;
-  pending_ = proposal;
-  turn.out.notify({.kind = Notice::Kind::write, .word = proposal});
+// The next stage, or a smaller list: on disk before any other member learns of it.
+void Bootstrap::enter(Turn<Bootstrap>& turn, const VoterProposal& proposal) {
+  current_ = proposal;
+  turn.out.persist(current_);
+  turn.out.broadcast(current_);
+  if (!committed()) return;
+  next_ = kNever;
+  turn.out.notify({.kind = Notice::Kind::committed, .word = current_});
 }
 
 const char* Bootstrap::check() const {

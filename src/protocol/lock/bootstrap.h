@@ -2,7 +2,7 @@
 //
 // Every member without voters periodically broadcasts a proposal: the first members, up to the
 // expected number, of those it hears. When all of them propose the same list, a member is *ready*
-// for that list; it writes this to disk before it says so. When all of them are ready, the list is
+// for that list; this is on its disk before it says so. When all of them are ready, the list is
 // committed and never changes.
 //
 // A ready member leaves its list only for a smaller one (in the order of the members), and only
@@ -48,19 +48,20 @@ class Bootstrap {
     }
   };
   using Message = VoterProposal;
+  using Record = VoterProposal;
 
-  // The proposal of the last `write` notice is on disk.
+  // The record is durable. By the ordering rule the machine need not wait for it.
   struct Command {
-    VoterProposal written{};
+    VoterProposal persisted{};
   };
+  static Command persisted(const Record& record) { return {record}; }
 
   struct Notice {
     enum class Kind : std::uint8_t {
-      write,      // write the proposal to disk and confirm with the command
       committed,  // these are the voters; this member may not be one of them
       split,      // another member has different voters
     };
-    Kind kind = Kind::write;
+    Kind kind = Kind::committed;
     VoterProposal word{};
   };
 
@@ -75,7 +76,7 @@ class Bootstrap {
   void start(Turn<Bootstrap>& turn);
   void receive(Turn<Bootstrap>& turn, NodeId from, const Message& message);
   void on_timer(Turn<Bootstrap>& turn, TimerId timer);
-  void command(Turn<Bootstrap>& turn, const Command& command);
+  void command(Turn<Bootstrap>& /*turn*/, const Command& /*command*/) {}
 
   OneTimer timers() const { return OneTimer{next_}; }
   const char* check() const;
@@ -87,7 +88,6 @@ class Bootstrap {
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
     visit("said", self.current_);
-    visit("wanted", self.pending_);
     visit("others", self.others_);
     visit("next", self.next_);
   }
@@ -108,7 +108,7 @@ class Bootstrap {
     }
   };
 
-  void request_write(Turn<Bootstrap>& turn, const VoterProposal& proposal);
+  void enter(Turn<Bootstrap>& turn, const VoterProposal& proposal);
   void choose();
   void advance(Turn<Bootstrap>& turn);
   void remember(NodeId from, const VoterProposal& proposal, Instant now);
@@ -119,9 +119,8 @@ class Bootstrap {
   NodeId self_;
   std::uint8_t expected_;
   Nanos interval_;
-  VoterProposal current_{};               // on disk, unless its stage is proposed
-  std::optional<VoterProposal> pending_;  // being written; unset: none
-  std::vector<Other> others_;             // the first kMaxOthers, in ascending order
+  VoterProposal current_{};    // on disk or being written, unless its stage is proposed
+  std::vector<Other> others_;  // the first kMaxOthers, in ascending order
   Instant next_ = kNever;
 };
 

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
+#include "machine/write_queue.h"
 
 namespace tempo::lock {
 namespace {
@@ -36,7 +37,8 @@ class BootstrapCluster {
   void crash(std::uint32_t member) {
     Site& site = sites_[member];
     site.inbox.clear();
-    site.writing.reset();
+    if (!site.writing.empty() && chance_.chance(0.5)) site.disk = site.writing.oldest().record;
+    site.writing = {};
     begin(member);
   }
 
@@ -55,15 +57,12 @@ class BootstrapCluster {
 
   // Delivers messages and finishes writes in random order until none are left.
   void settle() {
-    const auto idle = [](const Site& site) { return site.inbox.empty() && !site.writing; };
+    const auto idle = [](const Site& site) { return site.inbox.empty() && site.writing.empty(); };
     for (int i = 0; i < 10'000 && !std::ranges::all_of(sites_, idle); ++i) {
       const auto at = static_cast<std::uint32_t>(chance_.below(sites_.size()));
       Site& site = sites_[at];
-      if (site.writing && chance_.chance(0.5)) {
-        site.disk = *std::exchange(site.writing, std::nullopt);
-        step(at, [&](Bootstrap& machine, Turn<Bootstrap>& turn) {
-          machine.command(turn, {.written = *site.disk});
-        });
+      if (!site.writing.empty() && chance_.chance(0.5)) {
+        finish_write(at);
       } else if (!site.inbox.empty()) {
         const auto pick = static_cast<std::ptrdiff_t>(chance_.below(site.inbox.size()));
         const Datagram datagram = site.inbox[static_cast<std::size_t>(pick)];
@@ -89,7 +88,7 @@ class BootstrapCluster {
   struct Site {
     std::unique_ptr<Bootstrap> machine{};
     std::optional<Bootstrap::VoterProposal> disk{};
-    std::optional<Bootstrap::VoterProposal> writing{};
+    WriteQueue<Bootstrap> writing{};
     std::deque<Datagram> inbox{};
     bool off = false;
   };
@@ -108,18 +107,30 @@ class BootstrapCluster {
     Turn<Bootstrap> turn{now_, draw, out};
     todo(*sites_[member].machine, turn);
     ASSERT_EQ(sites_[member].machine->check(), nullptr);
-    for (const auto& output : out) {
-      if (output.kind == OutputKind::notice) {
-        using Kind = Bootstrap::Notice::Kind;
-        if (output.notice.kind == Kind::write) sites_[member].writing = output.notice.word;
-        if (output.notice.kind == Kind::committed) committed_.push_back(output.notice.word.voters);
-        if (output.notice.kind == Kind::split) ++splits_;
-        continue;
-      }
-      for (std::uint32_t i = 0; i < sites_.size(); ++i)
-        if (i != member && (output.kind == OutputKind::broadcast || output.to == node(i)))
-          sites_[i].inbox.push_back({node(member), output.message});
+    for (const auto& output : out)
+      if (sites_[member].writing.pass(output)) carry_out(member, output);
+  }
+
+  void carry_out(std::uint32_t member, const Output<Bootstrap>& output) {
+    if (output.kind == OutputKind::notice) {
+      using Kind = Bootstrap::Notice::Kind;
+      if (output.notice.kind == Kind::committed) committed_.push_back(output.notice.word.voters);
+      if (output.notice.kind == Kind::split) ++splits_;
+      return;
     }
+    for (std::uint32_t i = 0; i < sites_.size(); ++i)
+      if (i != member && (output.kind == OutputKind::broadcast || output.to == node(i)))
+        sites_[i].inbox.push_back({node(member), output.message});
+  }
+
+  void finish_write(std::uint32_t member) {
+    Site& site = sites_[member];
+    const auto done = site.writing.finish(site.writing.oldest().number);
+    site.disk = done->record;
+    for (const auto& output : done->held) carry_out(member, output);
+    step(member, [&](Bootstrap& machine, Turn<Bootstrap>& turn) {
+      machine.command(turn, Bootstrap::persisted(*site.disk));
+    });
   }
 
   std::uint8_t expected_;
@@ -208,7 +219,8 @@ std::optional<VoterSet> moves_to(NodeId from, const VoterSet& voters) {
   Turn<Bootstrap> turn{Instant{}, draw, out};
   machine.receive(turn, from, {Bootstrap::Stage::ready, voters});
   if (out.empty()) return std::nullopt;
-  return out.begin()->notice.word.voters;
+  EXPECT_EQ(out.begin()->kind, OutputKind::persist);
+  return out.begin()->record.voters;
 }
 
 TEST(Bootstrap, AReadyMemberMovesOnlyToASmallerListOfAFellow) {
