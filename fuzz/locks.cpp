@@ -1,4 +1,4 @@
-// Fuzzes the lock service: messages of other hosts, requests of clients, timers and completed
+// Fuzzes the lease service: messages of other hosts, requests of clients, timers and completed
 // writes in any order. The service keeps its invariants, sends its clients consistent updates and
 // sends only messages that can be parsed.
 //
@@ -11,12 +11,14 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "base/check.h"
 #include "base/random.h"
-#include "protocol/lock/lock_service.h"
+#include "protocol/lock/lease_service.h"
 #include "protocol/wire/datagram.h"
 #include "protocol/wire/layout.h"
 
@@ -27,7 +29,14 @@ constexpr std::uint32_t kHosts = 5;  // three of them vote
 constexpr std::array<std::string_view, 3> kNames{"one", "two", "three"};
 constexpr std::size_t kMaxSteps = 500;
 
-HostId host(std::uint32_t number) { return HostId{100 + number % kHosts}; }
+// Host i has the number i if the hosts are admitted in their order.
+HostId host(std::uint32_t number) { return HostId{100 + number}; }
+
+wire::Directory all_hosts() {
+  wire::Directory hosts;
+  for (std::uint32_t i = 0; i < kHosts; ++i) hosts.admit(host(i));
+  return hosts;
+}
 
 class Input {
  public:
@@ -45,7 +54,33 @@ class Input {
   std::span<const std::uint8_t> taken_;
 };
 
-struct Harness final : locks::Driver {
+struct Harness {
+  using Service = locks::LeaseService;
+
+  template <class Do>
+  void step(Do todo) {
+    Outbox<Service> out;
+    Turn<Service> turn{now, draw, out};
+    todo(turn);
+    for (const Output<Service>& output : out) carry_out(output);
+    const char* const violation = service.check();
+    CHECK(violation == nullptr);
+  }
+  void command(const Service::Command& command) {
+    step([&](auto& turn) { service.command(turn, command); });
+  }
+  void finish_write() {
+    if (const auto saved = std::exchange(writing, std::nullopt))
+      command(Service::persisted(*saved));
+  }
+  void carry_out(const Output<Service>& output) {
+    if (output.kind == OutputKind::persist)
+      writing = output.record;
+    else if (output.kind != OutputKind::notice)
+      check_parses(output.message);
+    else if (const auto* update = std::get_if<locks::LockUpdate>(&output.notice))
+      notify(*update);
+  }
   static void check_parses(const wire::LockBody& body) {
     wire::Datagram datagram;
     datagram.header.sender = host(0);
@@ -55,11 +90,8 @@ struct Harness final : locks::Driver {
     const auto again = wire::parse(std::span(buffer).first(size));
     CHECK(again && std::get<wire::LockBody>(again->body) == body);
   }
-  void broadcast(const wire::LockBody& body) override { check_parses(body); }
-  void send(HostId, const wire::LockBody& body) override { check_parses(body); }
-  void write(const locks::Saved& saved) override { writing = saved; }
-  void notify(locks::ClientId client, const locks::LockUpdate& update) override {
-    const auto found = clients.find(client);
+  void notify(const locks::LockUpdate& update) {
+    const auto found = clients.find(update.client);
     CHECK(found != clients.end());
     using Kind = locks::LockUpdate::Kind;
     if (update.kind == Kind::granted) {
@@ -72,6 +104,17 @@ struct Harness final : locks::Driver {
   }
 
   Instant now{Nanos{1'000'000'000'000}};
+  Stream stream{1, 1, 1};
+  StreamDraw draw{stream};
+  wire::Directory hosts = all_hosts();
+  Service service{
+      {.self = host(0),
+       .voters = {host(0), host(1), host(2)},
+       .hosts = &hosts,
+       .rules = {.lease = 2s, .longest = 2s, .suppress_replies = true},
+       .saved = locks::Saved{.boot = lock::lease::Boot{1},
+                             .reserve = 1000,
+                             .view = locks::first_voters({host(0), host(1), host(2)})}}};
   std::optional<locks::Saved> writing;
   std::map<locks::ClientId, bool> clients;  // true: the client holds its lock
 };
@@ -93,62 +136,47 @@ std::optional<wire::LockBody> body_in(Input& in) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   Input in({data, size});
-  Stream stream(1, 1, 1);
-  StreamDraw draw(stream);
   Harness harness;
-  locks::Service service(
-      {.self = host(0),
-       .voters = {host(0), host(1), host(2)},
-       .hosts = {[](HostId id) {
-                   const std::uint64_t number = std::to_underlying(id) - 100;
-                   return number < kHosts ? NodeId{static_cast<std::uint32_t>(number)} : kNobody;
-                 },
-                 [](NodeId id) { return host(index(id)); }},
-       .rules = {.lease = 2s, .longest = 2s, .suppress_replies = true},
-       .saved = locks::Saved{.boot = lock::lease::Boot{1},
-                             .reserve = 1000,
-                             .view = locks::first_voters({host(0), host(1), host(2)})}},
-      draw, harness);
-  service.start(harness.now);
+  harness.step([&](auto& turn) { harness.service.start(turn); });
   for (std::size_t steps = 0; !in.empty() && steps < kMaxSteps; ++steps) {
     switch (in.byte() % 5) {
       case 0:
         // The codec drops messages with this host's own id.
-        if (const auto body = body_in(in))
-          service.receive(harness.now, host(1 + in.byte() % (kHosts - 1)), *body);
+        if (const auto body = body_in(in)) {
+          const NodeId from{1U + in.byte() % (kHosts - 1)};
+          harness.step([&](auto& turn) { harness.service.receive(turn, from, *body); });
+        }
         break;
       case 1:
         harness.now += 10ms * in.byte();
-        for (int i = 0; i < 10 && service.due() <= harness.now; ++i) service.on_timer(harness.now);
+        for (int i = 0; i < 10 && harness.service.timers().first() <= harness.now; ++i)
+          harness.step([&](auto& turn) { harness.service.on_timer(turn, TimerId{0}); });
         break;
       case 2: {
         const locks::ClientId client{1U + in.byte() % 16U};
         if (harness.clients.contains(client)) break;
         harness.clients[client] = false;
         const std::uint8_t option = in.byte();
-        (void)service.acquire(harness.now,
-                              {.client = client,
-                               .name = kNames[option % kNames.size()],
-                               .mode = option >= 128 ? locks::Mode::shared : locks::Mode::exclusive,
-                               .network_us = option});
+        harness.command(
+            locks::Acquire{.client = client,
+                           .name = std::string(kNames[option % kNames.size()]),
+                           .mode = option >= 128 ? locks::Mode::shared : locks::Mode::exclusive,
+                           .network_us = option});
         break;
       }
       case 3: {
         const locks::ClientId client{1U + in.byte() % 16U};
         harness.clients.erase(client);
-        service.release(harness.now, client);
+        harness.command(locks::Release{client});
         break;
       }
       case 4:
-        if (const auto saved = std::exchange(harness.writing, std::nullopt))
-          service.written(harness.now, *saved);
+        harness.finish_write();
         break;
       default:
         break;
     }
-    const char* const violation = service.check();
-    CHECK(violation == nullptr);
-    (void)service.known(harness.now);
+    (void)harness.service.known(harness.now);
   }
   return 0;
 }

@@ -5,9 +5,9 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "daemon/lock_record.h"
+#include "protocol/lock/lock_record.h"
 
-namespace tempo::daemon {
+namespace tempo::locks {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto record = parse_lock_record({reinterpret_cast<const char*>(data), size});
@@ -15,4 +15,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   return 0;
 }
 
-}  // namespace tempo::daemon
+}  // namespace tempo::locks

@@ -41,11 +41,12 @@ bool EtcdLine::connect() {
   return line_ != nullptr;
 }
 
-Result<void> EtcdLine::acquire(const locks::Service::LockRequest& request) {
-  if (const auto wrong = locks::wrong_with_name(request.name)) return std::unexpected(*wrong);
+Result<void> EtcdLine::acquire(const locks::Acquire& request) {
+  if (const auto defect = locks::defect_of(request.name))
+    return std::unexpected(locks::refusal_text(*defect, request.name, Nanos{0}));
   if (!connect()) return std::unexpected(status());
   clients_[request.client] = {
-      .name = std::string(request.name), .mode = request.mode, .since = sys::boot_clock()};
+      .name = request.name, .mode = request.mode, .since = sys::boot_clock()};
   ipc::Request line{.verb = ipc::Verb::lock, .by_ns = {}, .to_ns = {}};
   line.name = request.name;
   line.shared = request.mode == locks::Mode::shared;

@@ -16,7 +16,7 @@
 #include "base/result.h"
 #include "platform/loop.h"
 #include "platform/unix_socket.h"
-#include "protocol/lock/lock_service.h"
+#include "protocol/lock/lock_client.h"
 
 namespace tempo::daemon {
 
@@ -29,8 +29,8 @@ class EtcdLine {
   EtcdLine(const EtcdLine&) = delete;
   EtcdLine& operator=(const EtcdLine&) = delete;
 
-  // Same contract as locks::Service.
-  Result<void> acquire(const locks::Service::LockRequest& request);
+  // Same contract as LockDriver.
+  Result<void> acquire(const locks::Acquire& request);
   void release(locks::ClientId client);
   std::vector<locks::Known> known(HostId self) const;  // only locks of clients on this host
 

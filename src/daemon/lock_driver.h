@@ -1,8 +1,9 @@
-// The locks of the daemon: from the bootstrap of the voters to the clients of the control server.
+// The locks of the daemon: drives the machine locks::LockService for network, disk, events and the
+// control server.
 //
-// Until the voters are known it runs lock::Bootstrap, then the lock service. Records are written by
-// the parent, because a write may take long; without a parent they are written here. With the etcd
-// back end none of this runs, and clients are served over the connection to tempo-etcd.
+// Records are written by the parent, because a write may take long; without a parent they are
+// written here. Outputs that follow a record wait until it is on disk. With the etcd back end
+// clients are served over the connection to tempo-etcd instead.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +17,19 @@
 #include "daemon/daemon_identity.h"
 #include "daemon/etcd_line.h"
 #include "daemon/links.h"
-#include "daemon/lock_record.h"
 #include "daemon/parent_line.h"
 #include "machine/write_queue.h"
-#include "protocol/lock/bootstrap.h"
-#include "protocol/lock/bounded_delay_locks.h"
 #include "protocol/lock/lock_service.h"
 #include "protocol/wire/codec.h"
 
 namespace tempo::daemon {
 
-class LockDriver final : private locks::Driver, private locks::BoundedDelayDriver {
+// The lock record is one file in the state directory, replaced atomically.
+std::string lock_record_path(const std::string& state_dir);
+// Unset: there is none, it is damaged, or it belongs to another host.
+std::optional<locks::LockRecord> read_lock_record(const std::string& state_dir, HostId host);
+
+class LockDriver {
  public:
   // All must outlive the driver. Without a parent, records are written here.
   struct Parts {
@@ -56,8 +59,9 @@ class LockDriver final : private locks::Driver, private locks::BoundedDelayDrive
   using OnUpdate = std::function<void(locks::ClientId client, const locks::LockUpdate& update)>;
   void on_update(OnUpdate on_update) { on_update_ = std::move(on_update); }
   void on_group_update(OnUpdate on_update) { on_group_update_ = std::move(on_update); }
-  Result<void> acquire(const locks::Service::LockRequest& request,
-                       locks::LockKind kind = locks::LockKind::lease);
+  // The outcome comes through `on_update`, perhaps before this returns. The error says why the
+  // client cannot wait.
+  Result<void> acquire(const locks::Acquire& request);
   // True if a request takes only a few datagrams; etcd takes longer.
   bool answers_quickly() const { return !etcd_; }
   void release(locks::ClientId client);
@@ -72,7 +76,7 @@ class LockDriver final : private locks::Driver, private locks::BoundedDelayDrive
   // One sentence for users: the voters and which of them may fail, or why there are no locks.
   std::string status() const;
   // How silent locks are decided now, and why, in one sentence; empty: unused.
-  std::string silent_mode() const { return bounded_delay_ ? bounded_delay_->mode() : ""; }
+  std::string silent_mode() const;
   bool serves() const;
   bool configured() const;  // the settings enable locks
   HostId self() const { return parts_.identity->host; }
@@ -81,76 +85,44 @@ class LockDriver final : private locks::Driver, private locks::BoundedDelayDrive
   static constexpr std::string_view kWritten = "@written";  // message from the parent: number
 
  private:
-  struct Writing {
-    std::uint64_t number = 0;
-    std::string text{};
-  };
+  using Service = locks::LockService;
 
-  void broadcast(const wire::LockBody& body) override;
-  void send(HostId to, const wire::LockBody& body) override;
-  void broadcast(const wire::MutexBody& body) override;
-  void broadcast(const wire::BeatBody& body) override;
-  void send(HostId to, const wire::MutexBody& body) override;
-  void write(const locks::Saved& saved) override;
-  void notify(locks::ClientId client, const locks::LockUpdate& update) override;
-  void voters_changed() override;
+  static constexpr std::size_t kMaxHeld = 4096;  // outputs that wait for a write
 
-  template <class Body>
-  void broadcast_body(const Body& body);
-  template <class Body>
-  void send_body(HostId to, const Body& body);
-  void broadcast_bytes(std::span<const std::byte> bytes);
   template <class Do>
-  void step_bootstrap(Do todo);
-  void carry_out(const Output<lock::Bootstrap>& output);
-  void on_committed(const lock::Bootstrap::VoterProposal& proposal);
-  void save();
-  void ask_parent();
-  void saved();
-  wire::VoterSetBody body_of(const lock::Bootstrap::VoterProposal& proposal) const;
-  std::optional<lock::Bootstrap::VoterProposal> proposal_of(LockRecord::Stage stage,
-                                                            std::span<const HostId> voters);
+  void step(Do todo);
+  void receive_message(NodeId from, const Service::Message& message);
+  void command(const Service::Command& command);
+  void carry_out(const Output<Service>& output);
+  void on_notice(const locks::LockUpdate& update);
+  void on_notice(const Service::VotersAgreed& agreed);
+  void on_notice(const Service::VotersChanged& changed);
+  void on_notice(const Service::Split& split);
+  void on_notice(const Service::ChangeEnded& change);
+  void notify(locks::ClientId client, const locks::LockUpdate& update);
+  void write();
+  void finish_writes(std::uint64_t number);
   std::size_t voters_found() const;
   std::int64_t seconds_until_served() const;
 
-  // A change of the voters (lock_driver_voters.cpp).
-  struct Change {
-    std::uint64_t number = 0;
-    HostId host = kNoHost;
-    bool votes = false;       // true: gains a vote; false: loses it
-    bool takes_part = false;  // it has answered that it takes part in locks
-    Instant until{};          // deadline of the change
-    std::optional<Result<void>> ended{};
-  };
-  void follow_voters();
+  // The voters (lock_driver_voters.cpp).
   Result<HostId> find_host(std::string_view text, bool among_voters) const;
   std::string names_of_voters() const;
   std::string name_of(HostId host) const;
-  std::uint8_t votes_of(HostId host) const;
-  Instant change_deadline() const;
-  void advance_change();
-  void ask_again();
-  void end_change(Result<void> result);
-  void prefer();
-  bool is_witness() const;
+  Result<void> result_of(const Service::ChangeEnded& change) const;
 
   Parts parts_;
   EmitEvent emit_event_;
   OnUpdate on_update_;
   OnUpdate on_group_update_;
-  LockRecord record_;  // contents of the file on disk, or being written
-  std::optional<Writing> writing_;
-  std::uint64_t writes_ = 0;
-  bool rebooted_ = false;
-  bool split_ = false;                        // another part of the network has different voters
-  std::optional<lock::Bootstrap> bootstrap_;  // unset: locks are not configured
-  WriteQueue<lock::Bootstrap> proposals_;     // being written to disk
-  std::optional<locks::Saved> pending_lease_;  // being written to disk
-  std::optional<locks::Service> service_;      // set once the voters are known
-  std::optional<locks::BoundedDelayLocks>
-      bounded_delay_;             // set with the service: silent and explicit locks
-  Change change_;                 // last change; `ended` is unset while it is in progress
-  std::optional<EtcdLine> etcd_;  // set with the etcd back end
+  std::optional<Service> service_;  // unset: locks are not configured
+  Outbox<Service> outbox_;
+  WriteQueue<Service> writes_;                // records that are being written
+  std::optional<locks::ClientId> asking_;     // client of the request in progress
+  std::optional<std::string> refused_;        // why that request is refused
+  std::uint64_t changes_ = 0;                 // number of the last change of the voters
+  std::optional<Result<void>> change_ended_;  // its result; unset: in progress
+  std::optional<EtcdLine> etcd_;              // set with the etcd back end
 };
 
 }  // namespace tempo::daemon

@@ -313,10 +313,10 @@ class ControlServer::Impl {
         {.client = holder,
          .name = request.name,
          .mode = request.shared ? locks::Mode::shared : locks::Mode::exclusive,
+         .kind = static_cast<locks::LockKind>(request.kind),
          .network_us = static_cast<std::uint64_t>(
              std::max<std::int64_t>(worker_->reading().time.time_since_epoch().count() / 1000, 0)),
-         .lease = Nanos{request.lease_ns}},
-        static_cast<locks::LockKind>(request.kind));
+         .lease = Nanos{request.lease_ns}});
     if (queued) {
       // Only for a client that is alone with its locks: where several wait, other processes can use
       // the CPU.

@@ -27,7 +27,7 @@
 #include "protocol/group/leadership.h"
 #include "protocol/group/ring_elections.h"
 #include "protocol/group/signed_elections.h"
-#include "protocol/lock/lock_service.h"
+#include "protocol/lock/lock_client.h"
 #include "protocol/wire/directory.h"
 #include "protocol/wire/group_body.h"
 

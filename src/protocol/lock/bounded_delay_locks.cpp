@@ -37,24 +37,28 @@ lock::Bounds bounds_of(const BoundsMonitor::Rules& rules) {
 
 }  // namespace
 
-BoundedDelayLocks::BoundedDelayLocks(Start start, Instant now, Draw& draw,
-                                     BoundedDelayDriver& driver)
-    : start_(std::move(start)),
-      draw_(&draw),
-      driver_(&driver),
-      bounds_(bounds_of(start_.bounds)),
-      silent_until_(now + start_.lease.keep(start_.lease.lease * 5 / 4)) {}
+BoundedDelayLocks::BoundedDelayLocks(const Start& start)
+    : start_(start), bounds_(bounds_of(start.bounds)) {}
+
+void BoundedDelayLocks::start(LockTurn& turn) {
+  silent_until_ = turn.now + start_.lease.keep(start_.lease.lease * 5 / 4);
+}
+
+void BoundedDelayLocks::command(LockTurn& turn, const Command& command) {
+  std::visit([&](const auto& one) { on_command(turn, one); }, command);
+}
 
 // --- members ---
 
-void BoundedDelayLocks::follow(Instant now, const wire::LockVoters& voters) {
+void BoundedDelayLocks::on_command(LockTurn& turn, const Follow& follow) {
+  const wire::LockVoters& voters = follow.voters;
   if (voters.number <= (next_ ? next_->number : voters_.number)) return;
   next_ = voters;
   const bool stays = std::ranges::any_of(
       voters.slots, [&](const wire::LockVoter& voter) { return voter.host == start_.self; });
   if (!stays)
-    for (auto& [name, slot] : slots_) lose(now, name, slot);
-  if (nobody_inside()) enter_view(now);
+    for (auto& [name, slot] : slots_) lose(turn, name, slot);
+  if (nobody_inside()) enter_view(turn);
 }
 
 bool BoundedDelayLocks::nobody_inside() const {
@@ -62,32 +66,31 @@ bool BoundedDelayLocks::nobody_inside() const {
 }
 
 // Every lock starts over, as after a restart: messages sent under other voters no longer count.
-void BoundedDelayLocks::enter_view(Instant now) {
+void BoundedDelayLocks::enter_view(LockTurn& turn) {
   voters_ = *std::exchange(next_, std::nullopt);
   slots_.clear();
   sites_.clear();
   monitor_.reset();
   trusted_ = false;
   beat_at_ = kNever;
-  std::vector<std::string> names;
-  for (const wire::LockVoter& voter : voters_.slots) {
-    if (voter.host == kNoHost) continue;
-    sites_.push_back(voter.host);
-    names.push_back(start_.name_of(voter.host));
-  }
+  for (const wire::LockVoter& voter : voters_.slots)
+    if (voter.host != kNoHost) sites_.push_back(voter.host);
   if (voters_.number > 1)
-    silent_until_ = std::max(silent_until_, now + start_.lease.keep(start_.lease.lease * 5 / 4));
+    silent_until_ =
+        std::max(silent_until_, turn.now + start_.lease.keep(start_.lease.lease * 5 / 4));
   if (const auto self = site_of(start_.self)) {
-    rules_ = rules_of(static_cast<std::uint32_t>(sites_.size()));
-    monitor_.emplace(start_.bounds, *self, std::move(names), voters_.number);
-    monitor_->restart(now);
+    rules_ = std::make_unique<const lock::mutex::Rules>(
+        rules_of(static_cast<std::uint32_t>(sites_.size())));
+    monitor_.emplace(start_.bounds, *self, sites_.size(), voters_.number);
+    monitor_->restart(turn.now);
   }
   const auto waiting = std::exchange(clients_, {});
-  for (const auto& [id, client] : waiting) {
-    const auto again = acquire(
-        now, {.client = id, .name = client.lock, .mode = client.mode, .silent = client.silent});
-    if (!again) driver_->notify(id, {.kind = LockUpdate::Kind::refused});
-  }
+  for (const auto& [id, client] : waiting)
+    on_command(turn,
+               Acquire{.client = id,
+                       .name = client.lock,
+                       .mode = client.mode,
+                       .kind = client.silent ? LockKind::silent : LockKind::explicit_replies});
 }
 
 std::optional<std::uint32_t> BoundedDelayLocks::site_of(HostId host) const {
@@ -98,60 +101,70 @@ std::optional<std::uint32_t> BoundedDelayLocks::site_of(HostId host) const {
 
 // --- received messages ---
 
-void BoundedDelayLocks::receive(Instant now, HostId from, Incarnation incarnation,
-                                const wire::MutexBody& body) {
-  const auto site = site_of(from);
-  if (!member() || must_stay_silent(now) || !site || body.view != voters_.number) return;
-  monitor_->received(now, *site, incarnation);
-  follow_monitor(now);
-  busy_until_ = now + kBusyFor;
-  start_beating(now);
-  Slot* const found = slot(now, body.name.text());
+void BoundedDelayLocks::receive(LockTurn& turn, NodeId from, const Message& message) {
+  const auto site = site_of(start_.hosts->host_of(from));
+  if (!member() || must_stay_silent(turn.now) || !site) return;
+  std::visit([&](const auto& body) { on_message(turn, *site, message.sender, body); },
+             message.body);
+}
+
+void BoundedDelayLocks::on_message(LockTurn& turn, std::uint32_t site, Incarnation sender,
+                                   const wire::MutexBody& body) {
+  if (body.view != voters_.number) return;
+  monitor_->received(turn.now, site, sender);
+  follow_monitor(turn);
+  busy_until_ = turn.now + kBusyFor;
+  start_beating(turn.now);
+  Slot* const found = slot(turn, body.name.text());
   if (found == nullptr)
     return;  // too many locks; no client of this host wants this one, so it sends no reply
-  found->heard_until = now + start_.lease.lease;
+  found->heard_until = turn.now + start_.lease.lease;
   const lock::mutex::Message message{.kind = static_cast<lock::mutex::Kind>(body.kind),
                                      .mode = body.shared ? Mode::shared : Mode::exclusive,
                                      .reply = body.reply,
                                      .number = body.number,
                                      .ahead = body.ahead,
                                      .life = Incarnation{body.incarnation}};
-  step(now, std::string(body.name.text()), *found,
-       [&](Mutex& machine, Turn<Mutex>& turn) { machine.receive(turn, NodeId{*site}, message); });
+  step(turn, std::string(body.name.text()), *found,
+       [&](Mutex& machine, Turn<Mutex>& inner) { machine.receive(inner, NodeId{site}, message); });
 }
 
-void BoundedDelayLocks::receive(Instant now, HostId from, Incarnation incarnation,
-                                const wire::BeatBody& body) {
-  const auto site = site_of(from);
-  if (!member() || must_stay_silent(now) || !site) return;
-  if (body.busy) busy_until_ = now + kBusyFor;
-  start_beating(now);
-  monitor_->receive(now, *site, incarnation, body);
-  follow_monitor(now);
-  wake_locks(now);
-  for (auto& [name, slot] : slots_) serve(now, name, slot);
+void BoundedDelayLocks::on_message(LockTurn& turn, std::uint32_t site, Incarnation sender,
+                                   const wire::BeatBody& body) {
+  if (body.busy) busy_until_ = turn.now + kBusyFor;
+  start_beating(turn.now);
+  monitor_->receive(turn.now, site, sender, body);
+  follow_monitor(turn);
+  wake_locks(turn);
+  for (auto& [name, slot] : slots_) serve(turn, name, slot);
 }
 
 // --- clients ---
 
-Result<void> BoundedDelayLocks::acquire(Instant now, const LockRequest& request) {
-  if (const auto wrong = wrong_with_name(request.name)) return std::unexpected(*wrong);
-  CHECK(!clients_.contains(request.client));
-  if (!member())
-    return std::unexpected(
-        "this machine has no vote on locks, and only voters can use silent and explicit locks; "
-        "use --kind lease, or give this machine a vote with 'tempo admit'");
-  if (clients_.size() >= kMaxClients)
-    return std::unexpected(
-        "too many clients hold or wait for locks on this machine; try again later");
-  clients_[request.client] = {.lock = std::string(request.name),
+void BoundedDelayLocks::on_command(LockTurn& turn, const Acquire& request) {
+  if (clients_.contains(request.client)) return;
+  if (const auto refusal = admit(turn, request))
+    refuse(turn, request.client, *refusal, request.name);
+}
+
+std::optional<Refusal> BoundedDelayLocks::admit(LockTurn& turn, const Acquire& request) {
+  if (const auto defect = defect_of(request.name)) return defect;
+  if (!member()) return Refusal::no_vote;
+  if (clients_.size() >= kMaxClients) return Refusal::too_many_clients;
+  clients_[request.client] = {.lock = request.name,
                               .mode = request.mode,
-                              .silent = request.silent,
-                              .since = now};
-  start_beating(now);
-  if (must_stay_silent(now) || enqueue(now, request.client)) return {};
+                              .silent = request.kind == LockKind::silent,
+                              .since = turn.now};
+  start_beating(turn.now);
+  if (must_stay_silent(turn.now) || enqueue(turn, request.client)) return std::nullopt;
   clients_.erase(request.client);
-  return std::unexpected("too many locks are in use; try again when some have been released");
+  return Refusal::too_many_locks;
+}
+
+void BoundedDelayLocks::refuse(LockTurn& turn, ClientId client, Refusal refusal,
+                               const std::string& lock) {
+  turn.out.notify(
+      {.client = client, .kind = LockUpdate::Kind::refused, .refusal = refusal, .lock = lock});
 }
 
 bool BoundedDelayLocks::uses(Instant now, std::string_view name) const {
@@ -162,19 +175,20 @@ bool BoundedDelayLocks::uses(Instant now, std::string_view name) const {
 }
 
 // False: too many locks are in use.
-bool BoundedDelayLocks::enqueue(Instant now, ClientId client) {
+bool BoundedDelayLocks::enqueue(LockTurn& turn, ClientId client) {
   Client& known = clients_.at(client);
   const std::string name = known.lock;
-  Slot* const found = slot(now, name);
+  Slot* const found = slot(turn, name);
   if (found == nullptr) return false;
   known.listed = true;
   found->waiting.push_back(client);
-  acquire(now, name, *found);
-  serve(now, name, *found);
+  acquire(turn, name, *found);
+  serve(turn, name, *found);
   return true;
 }
 
-void BoundedDelayLocks::release(Instant now, ClientId client) {
+void BoundedDelayLocks::on_command(LockTurn& turn, const Release& release) {
+  const ClientId client = release.client;
   const auto found = clients_.find(client);
   if (found == clients_.end()) return;
   const std::string name = found->second.lock;
@@ -188,65 +202,67 @@ void BoundedDelayLocks::release(Instant now, ClientId client) {
   const bool was_inside = std::erase(slot.inside, client) > 0;
   // The machine requests the lock for the first waiter; without a waiter the request is not needed.
   const bool idle = slot.inside.empty() && (was_inside || slot.waiting.empty());
-  if (idle) command(now, name, slot, MutexCommand::release());
-  if (next_ && nobody_inside()) return enter_view(now);
-  acquire(now, name, slot);
-  serve(now, name, slot);
+  if (idle) command(turn, name, slot, MutexCommand::release());
+  if (next_ && nobody_inside()) return enter_view(turn);
+  acquire(turn, name, slot);
+  serve(turn, name, slot);
 }
 
 // The machine requests the lock for one client at a time: the first waiter.
-void BoundedDelayLocks::acquire(Instant now, const std::string& name, Slot& slot) {
+void BoundedDelayLocks::acquire(LockTurn& turn, const std::string& name, Slot& slot) {
   const Phase phase = slot.machine.phase();
   if (slot.waiting.empty() || (phase != Phase::idle && phase != Phase::abstaining)) return;
   const Client& first = clients_.at(slot.waiting.front());
-  if (!first.silent && slot.machine.trusts()) command(now, name, slot, MutexCommand::no_bounds());
+  if (!first.silent && slot.machine.trusts()) command(turn, name, slot, MutexCommand::no_bounds());
   if (first.silent && trusts() && !slot.machine.trusts())
-    command(now, name, slot, MutexCommand::bounds(bounds_));
-  command(now, name, slot, MutexCommand::acquire(first.mode));
+    command(turn, name, slot, MutexCommand::bounds(bounds_));
+  command(turn, name, slot, MutexCommand::acquire(first.mode));
 }
 
 // A client gets the lock when this host has it and more than half of the members recently heard
 // this host.
-void BoundedDelayLocks::serve(Instant now, const std::string& name, Slot& slot) {
-  if (slot.machine.phase() != Phase::inside || !monitor_->supported(now, start_.lease.lease / 4))
+void BoundedDelayLocks::serve(LockTurn& turn, const std::string& name, Slot& slot) {
+  if (slot.machine.phase() != Phase::inside ||
+      !monitor_->supported(turn.now, start_.lease.lease / 4))
     return;
   const bool shared = slot.machine.mode() == Mode::shared;
   if (slot.inside.empty()) {
-    if (slot.waiting.empty()) return command(now, name, slot, MutexCommand::release());
+    if (slot.waiting.empty()) return command(turn, name, slot, MutexCommand::release());
     if (shared && clients_.at(slot.waiting.front()).mode == Mode::exclusive) {
-      command(now, name, slot, MutexCommand::release());
-      return acquire(now, name, slot);
+      command(turn, name, slot, MutexCommand::release());
+      return acquire(turn, name, slot);
     }
-    slot.entered = now;
-    slot.deadline = now + start_.lease.hold();
-    grant(now, slot, slot.waiting.front());
+    slot.entered = turn.now;
+    slot.deadline = turn.now + start_.lease.hold();
+    grant(turn, slot, slot.waiting.front());
   }
   // Readers enter together, but only for a lease: a writer may wait at another host.
-  if (!shared || now - slot.entered >= start_.lease.lease) return;
+  if (!shared || turn.now - slot.entered >= start_.lease.lease) return;
   while (!slot.waiting.empty() && clients_.at(slot.waiting.front()).mode == Mode::shared)
-    grant(now, slot, slot.waiting.front());
+    grant(turn, slot, slot.waiting.front());
 }
 
-void BoundedDelayLocks::grant(Instant now, Slot& slot, ClientId client) {
+void BoundedDelayLocks::grant(LockTurn& turn, Slot& slot, ClientId client) {
   std::erase(slot.waiting, client);
   slot.inside.push_back(client);
   Client& known = clients_.at(client);
   known.inside = true;
-  known.since = now;
-  driver_->notify(client, {.kind = LockUpdate::Kind::granted, .deadline = slot.deadline});
+  known.since = turn.now;
+  turn.out.notify({.client = client, .kind = LockUpdate::Kind::granted, .deadline = slot.deadline});
 }
 
-void BoundedDelayLocks::lose(Instant now, const std::string& name, Slot& slot) {
+void BoundedDelayLocks::lose(LockTurn& turn, const std::string& name, Slot& slot) {
   const auto inside = std::exchange(slot.inside, {});
   if (inside.empty()) return;
   for (const ClientId client : inside) clients_.erase(client);
-  command(now, name, slot, MutexCommand::release());
-  for (const ClientId client : inside) driver_->notify(client, {.kind = LockUpdate::Kind::lost});
+  command(turn, name, slot, MutexCommand::release());
+  for (const ClientId client : inside)
+    turn.out.notify({.client = client, .kind = LockUpdate::Kind::lost});
 }
 
 // --- the machines ---
 
-BoundedDelayLocks::Slot* BoundedDelayLocks::slot(Instant now, std::string_view name) {
+BoundedDelayLocks::Slot* BoundedDelayLocks::slot(LockTurn& turn, std::string_view name) {
   if (const auto found = slots_.find(name); found != slots_.end()) return &found->second;
   if (slots_.size() >= kMaxLocks) {
     // Replace a machine without a request: the other hosts send again what it knew.
@@ -260,46 +276,52 @@ BoundedDelayLocks::Slot* BoundedDelayLocks::slot(Instant now, std::string_view n
   // A new machine learns from the others what it missed; a single member has missed nothing.
   const auto birth = sites_.size() == 1 ? lock::mutex::Birth::first : lock::mutex::Birth::again;
   const auto [place, made] =
-      slots_.emplace(name, Slot{.machine = Mutex(self, start_.life, rules_, birth)});
+      slots_.emplace(name, Slot{.machine = Mutex(self, start_.life, *rules_, birth)});
   Slot& fresh = place->second;
-  step(now, place->first, fresh, [](Mutex& machine, Turn<Mutex>& turn) { machine.start(turn); });
-  if (trusts()) command(now, place->first, fresh, MutexCommand::bounds(bounds_));
+  step(turn, place->first, fresh, [](Mutex& machine, Turn<Mutex>& inner) { machine.start(inner); });
+  if (trusts()) command(turn, place->first, fresh, MutexCommand::bounds(bounds_));
   return &fresh;
 }
 
 template <class Do>
-void BoundedDelayLocks::step(Instant now, const std::string& name, Slot& slot, Do todo) {
-  Outbox<Mutex> out;
-  Turn<Mutex> turn{now, *draw_, out};
-  todo(slot.machine, turn);
-  bool sent = false;
-  for (const Output<Mutex>& output : out) {
-    if (output.kind == OutputKind::notice) continue;  // the machine's phase shows the same
-    const wire::MutexBody body{.kind = static_cast<std::uint8_t>(output.message.kind),
-                               .shared = output.message.mode == Mode::shared,
-                               .reply = output.message.reply,
-                               .name = wire::LockName(name),
-                               .view = voters_.number,
-                               .number = output.message.number,
-                               .ahead = output.message.ahead,
-                               .incarnation = std::to_underlying(output.message.life)};
-    sent = true;
-    if (output.kind == OutputKind::broadcast) {
-      monitor_->sent_to_all();
-      driver_->broadcast(body);
-    } else {
-      monitor_->sent(index(output.to));
-      driver_->send(sites_[index(output.to)], body);
-    }
-  }
-  if (sent) slot.mark = monitor_->mark();
-  if (slot.machine.phase() == Phase::inside && slot.inside.empty()) serve(now, name, slot);
-  if (slot.machine.phase() == Phase::idle) acquire(now, name, slot);
+void BoundedDelayLocks::step(LockTurn& turn, const std::string& name, Slot& slot, Do todo) {
+  step_part(turn, slot.machine, todo, [&](const Outbox<Mutex>& outputs) {
+    bool sent = false;
+    for (const Output<Mutex>& output : outputs) sent |= send(turn, name, output);
+    if (sent) slot.mark = monitor_->mark();
+  });
+  if (slot.machine.phase() == Phase::inside && slot.inside.empty()) serve(turn, name, slot);
+  if (slot.machine.phase() == Phase::idle) acquire(turn, name, slot);
 }
 
-void BoundedDelayLocks::command(Instant now, const std::string& name, Slot& slot,
+// False: the output is a notice, and the machine's phase shows the same.
+bool BoundedDelayLocks::send(LockTurn& turn, const std::string& name, const Output<Mutex>& output) {
+  if (output.kind == OutputKind::notice) return false;
+  const Message message{
+      .sender = start_.life,
+      .body = wire::MutexBody{.kind = static_cast<std::uint8_t>(output.message.kind),
+                              .shared = output.message.mode == Mode::shared,
+                              .reply = output.message.reply,
+                              .name = wire::LockName(name),
+                              .view = voters_.number,
+                              .number = output.message.number,
+                              .ahead = output.message.ahead,
+                              .incarnation = std::to_underlying(output.message.life)}};
+  if (output.kind == OutputKind::broadcast) {
+    monitor_->sent_to_all();
+    turn.out.broadcast(message);
+  } else {
+    const std::uint32_t site = index(output.to);
+    monitor_->sent(site);
+    if (const auto* to = start_.hosts->find(sites_[site])) turn.out.send(to->node, message);
+  }
+  return true;
+}
+
+void BoundedDelayLocks::command(LockTurn& turn, const std::string& name, Slot& slot,
                                 const MutexCommand& command) {
-  step(now, name, slot, [&](Mutex& machine, Turn<Mutex>& turn) { machine.command(turn, command); });
+  step(turn, name, slot,
+       [&](Mutex& machine, Turn<Mutex>& inner) { machine.command(inner, command); });
 }
 
 // A window, or the time in which a refuser must answer, ends only when silence is confirmed
@@ -312,11 +334,11 @@ bool BoundedDelayLocks::held_back(const Slot& slot) const {
   return timer == Timer::answer || (timer == Timer::phase && window);
 }
 
-void BoundedDelayLocks::wake_locks(Instant now) {
+void BoundedDelayLocks::wake_locks(LockTurn& turn) {
   for (auto& [name, slot] : slots_) {
-    if (slot.machine.timers().first() > now || held_back(slot)) continue;
-    step(now, name, slot, [](Mutex& machine, Turn<Mutex>& turn) {
-      machine.on_timer(turn, machine.timers().first_name());
+    if (slot.machine.timers().first() > turn.now || held_back(slot)) continue;
+    step(turn, name, slot, [](Mutex& machine, Turn<Mutex>& inner) {
+      machine.on_timer(inner, machine.timers().first_name());
     });
   }
 }
@@ -331,10 +353,10 @@ Instant BoundedDelayLocks::due() const {
   return first;
 }
 
-void BoundedDelayLocks::on_timer(Instant now) {
+void BoundedDelayLocks::on_timer(LockTurn& turn, TimerId /*timer*/) {
   if (!member()) return;
-  if (beat_at_ <= now) beat(now);
-  wake_locks(now);
+  if (beat_at_ <= turn.now) beat(turn);
+  wake_locks(turn);
 }
 
 // Heartbeats continue while bounded-delay locks are in use on any host.
@@ -344,56 +366,58 @@ void BoundedDelayLocks::start_beating(Instant now) {
   monitor_->restart(now);
 }
 
-void BoundedDelayLocks::beat(Instant now) {
+void BoundedDelayLocks::beat(LockTurn& turn) {
+  const Instant now = turn.now;
   monitor_->stalled(now - beat_at_);  // a late heartbeat means that this host paused
   monitor_->expire_silent(now);
-  follow_monitor(now);
-  extend(now);
+  follow_monitor(turn);
+  extend(turn);
   if (!member() || must_stay_silent(now)) return;  // extend() may have entered a new view
   std::vector<ClientId> unlisted;
   for (const auto& [id, client] : clients_)
     if (!client.listed) unlisted.push_back(id);
   for (const ClientId id : unlisted) {
-    if (enqueue(now, id)) continue;
+    if (enqueue(turn, id)) continue;
+    refuse(turn, id, Refusal::too_many_locks, clients_.at(id).lock);
     clients_.erase(id);
-    driver_->notify(id, {.kind = LockUpdate::Kind::refused});
   }
   if (!clients_.empty()) busy_until_ = now + kBusyFor;
   if (busy_until_ <= now) {
     beat_at_ = kNever;
     return;
   }
-  driver_->broadcast(monitor_->beat(now, !clients_.empty()));
-  follow_monitor(now);
+  turn.out.broadcast({.sender = start_.life, .body = monitor_->beat(now, !clients_.empty())});
+  follow_monitor(turn);
   beat_at_ = now + start_.bounds.interval;
 }
 
-void BoundedDelayLocks::extend(Instant now) {
+void BoundedDelayLocks::extend(LockTurn& turn) {
+  const Instant now = turn.now;
   const Nanos lease = start_.lease.lease;
   for (auto& [name, slot] : slots_) {
     if (slot.inside.empty()) continue;
     if (slot.deadline <= now) {
-      lose(now, name, slot);
+      lose(turn, name, slot);
     } else if (slot.deadline - now < lease * 3 / 4 && monitor_->supported(now, lease / 4)) {
       slot.deadline = now + start_.lease.hold();
-      const std::vector<ClientId> inside = slot.inside;
-      for (const ClientId client : inside)
-        driver_->notify(client, {.kind = LockUpdate::Kind::extended, .deadline = slot.deadline});
+      for (const ClientId client : slot.inside)
+        turn.out.notify(
+            {.client = client, .kind = LockUpdate::Kind::extended, .deadline = slot.deadline});
     }
   }
-  if (next_ && nobody_inside()) enter_view(now);
+  if (next_ && nobody_inside()) enter_view(turn);
 }
 
 // If the monitor has just found that the bounds hold, or that they no longer hold, informs every
 // machine in the same step.
-void BoundedDelayLocks::follow_monitor(Instant now) {
+void BoundedDelayLocks::follow_monitor(LockTurn& turn) {
   if (std::exchange(trusted_, monitor_->holds()) == monitor_->holds()) return;
   for (auto& [name, slot] : slots_) {
     const bool silent = slot.waiting.empty() || clients_.at(slot.waiting.front()).silent;
     if (!trusted_)
-      command(now, name, slot, MutexCommand::no_bounds());
+      command(turn, name, slot, MutexCommand::no_bounds());
     else if (silent)
-      command(now, name, slot, MutexCommand::bounds(bounds_));
+      command(turn, name, slot, MutexCommand::bounds(bounds_));
   }
 }
 
@@ -419,10 +443,24 @@ std::vector<Known> BoundedDelayLocks::known() const {
   return all;
 }
 
-std::string BoundedDelayLocks::mode() const {
-  if (!member() || beat_at_ == kNever) return "";
-  if (trusts()) return "silent locks treat silence as consent";
-  return fmt::format("silent locks wait for explicit replies, because {}", monitor_->why());
+std::optional<BoundsMonitor::Breach> BoundedDelayLocks::why() const {
+  if (!member() || beat_at_ == kNever) return std::nullopt;
+  return monitor_->why();
 }
+
+std::string silent_mode_text(const BoundsMonitor::Breach& why, const BoundsMonitor::Rules& rules,
+                             std::string_view member) {
+  if (why.kind == BoundsMonitor::Breach::Kind::none) return "silent locks treat silence as consent";
+  return fmt::format("silent locks wait for explicit replies, because {}",
+                     BoundsMonitor::text_of(why, rules, member));
+}
+
+const char* BoundedDelayLocks::check() const {
+  for (const auto& [name, slot] : slots_)
+    if (const char* broken = slot.machine.check()) return broken;
+  return nullptr;
+}
+
+static_assert(Machine<BoundedDelayLocks>);
 
 }  // namespace tempo::locks

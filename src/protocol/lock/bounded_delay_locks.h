@@ -13,74 +13,73 @@
 //   - a host that starts, or enters a view, sends nothing for KEEP(L + L/4): by then the holds of
 //     its previous incarnation, and those of former members, have ended.
 //
-// It is pure, like a machine. Times are of a clock that keeps running while the host is suspended.
+// Times are of a clock that keeps running while the host is suspended.
 #pragma once
 
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
-#include "base/result.h"
-#include "machine/machine.h"
+#include "machine/compose.h"
+#include "machine/one_timer.h"
 #include "protocol/lock/bounds_monitor.h"
 #include "protocol/lock/lease/lease_rules.h"
-#include "protocol/lock/lock_service.h"
+#include "protocol/lock/lock_client.h"
 #include "protocol/lock/mutex.h"
+#include "protocol/wire/directory.h"
 #include "protocol/wire/mutex_body.h"
 
 namespace tempo::locks {
 
-// Carries out the outputs of BoundedDelayLocks.
-class BoundedDelayDriver {
- public:
-  virtual ~BoundedDelayDriver() = default;
-  virtual void broadcast(const wire::MutexBody& body) = 0;
-  virtual void broadcast(const wire::BeatBody& body) = 0;
-  virtual void send(HostId to, const wire::MutexBody& body) = 0;
-  virtual void notify(ClientId client, const LockUpdate& update) = 0;
-};
+// The mode in force and its reason, as a sentence. `member` is the name of the member that the
+// breach concerns.
+std::string silent_mode_text(const BoundsMonitor::Breach& why, const BoundsMonitor::Rules& rules,
+                             std::string_view member);
 
 class BoundedDelayLocks {
  public:
+  struct Message {
+    Incarnation sender{};  // incarnation of the sender
+    std::variant<wire::MutexBody, wire::BeatBody> body{};
+  };
+  // Makes these voters the members: now, or as soon as no client of this host is inside.
+  struct Follow {
+    wire::LockVoters voters{};
+  };
+  using Command = std::variant<Follow, Acquire, Release>;
+  using Notice = LockUpdate;
+  using Parts = PartList<lock::Mutex>;
+
   struct Start {
     HostId self = kNoHost;
     Incarnation life{};
-    lock::lease::Rules lease{};  // L, and the largest drift between clocks
+    wire::Directory* hosts = nullptr;  // numbers the hosts; must outlive the machine
+    lock::lease::Rules lease{};        // L, and the largest drift between clocks
     BoundsMonitor::Rules bounds{};
-    std::function<std::string(HostId)> name_of{};  // name of a host for messages to users
   };
-  BoundedDelayLocks(Start start, Instant now, Draw& draw, BoundedDelayDriver& driver);
-  BoundedDelayLocks(const BoundedDelayLocks&) = delete;
-  BoundedDelayLocks& operator=(const BoundedDelayLocks&) = delete;
+  explicit BoundedDelayLocks(const Start& start);
 
-  // Makes these voters the members: now, or as soon as no client of this host is inside.
-  void follow(Instant now, const wire::LockVoters& voters);
+  void start(Turn<BoundedDelayLocks>& turn);
+  void receive(Turn<BoundedDelayLocks>& turn, NodeId from, const Message& message);
+  void on_timer(Turn<BoundedDelayLocks>& turn, TimerId timer);
+  void command(Turn<BoundedDelayLocks>& turn, const Command& command);
 
-  void receive(Instant now, HostId from, Incarnation incarnation, const wire::MutexBody& body);
-  void receive(Instant now, HostId from, Incarnation incarnation, const wire::BeatBody& body);
-  void on_timer(Instant now);
-  Instant due() const;
-
-  struct LockRequest {
-    ClientId client{};  // must not hold or wait for a lock already
-    std::string_view name;
-    Mode mode = Mode::exclusive;
-    bool silent = true;  // false: only explicit replies count
-  };
-  Result<void> acquire(Instant now, const LockRequest& request);
-  void release(Instant now, ClientId client);
+  OneTimer timers() const { return OneTimer{due()}; }
+  const char* check() const;
 
   std::vector<Known> known() const;
   // Whether a client of this host holds or waits for such a lock, or another host has sent a
   // message about it within L. A host whose client is inside without a rival sends nothing.
   bool uses(Instant now, std::string_view name) const;
-  // The mode in force and its reason, as a sentence; empty: no host uses such locks.
-  std::string mode() const;
+  // Why silence does not count at the moment; kind none: it counts. Unset: no host uses such locks.
+  std::optional<BoundsMonitor::Breach> why() const;
+  HostId member(const BoundsMonitor::Breach& breach) const { return sites_.at(breach.member); }
   bool trusts() const { return monitor_ && monitor_->holds(); }
 
  private:
@@ -106,36 +105,48 @@ class BoundedDelayLocks {
   };
   using Slots = std::map<std::string, Slot, std::less<>>;
 
-  void enter_view(Instant now);
+  using LockTurn = Turn<BoundedDelayLocks>;
+
+  void on_command(LockTurn& turn, const Follow& follow);
+  void on_command(LockTurn& turn, const Acquire& request);
+  void on_command(LockTurn& turn, const Release& release);
+  void on_message(LockTurn& turn, std::uint32_t site, Incarnation sender,
+                  const wire::MutexBody& body);
+  void on_message(LockTurn& turn, std::uint32_t site, Incarnation sender,
+                  const wire::BeatBody& body);
+
+  void enter_view(LockTurn& turn);
   bool nobody_inside() const;
   std::optional<std::uint32_t> site_of(HostId host) const;
   bool member() const { return monitor_.has_value(); }
   bool must_stay_silent(Instant now) const { return now < silent_until_; }
+  Instant due() const;
 
-  Slot* slot(Instant now, std::string_view name);
+  std::optional<Refusal> admit(LockTurn& turn, const Acquire& request);
+  static void refuse(LockTurn& turn, ClientId client, Refusal refusal, const std::string& lock);
+  Slot* slot(LockTurn& turn, std::string_view name);
   template <class Do>
-  void step(Instant now, const std::string& name, Slot& slot, Do todo);
-  void command(Instant now, const std::string& name, Slot& slot,
+  void step(LockTurn& turn, const std::string& name, Slot& slot, Do todo);
+  void command(LockTurn& turn, const std::string& name, Slot& slot,
                const lock::mutex::Command& command);
-  void serve(Instant now, const std::string& name, Slot& slot);
-  void grant(Instant now, Slot& slot, ClientId client);
-  bool enqueue(Instant now, ClientId client);
-  void acquire(Instant now, const std::string& name, Slot& slot);
-  void lose(Instant now, const std::string& name, Slot& slot);
+  bool send(LockTurn& turn, const std::string& name, const Output<lock::Mutex>& output);
+  void serve(LockTurn& turn, const std::string& name, Slot& slot);
+  void grant(LockTurn& turn, Slot& slot, ClientId client);
+  bool enqueue(LockTurn& turn, ClientId client);
+  void acquire(LockTurn& turn, const std::string& name, Slot& slot);
+  void lose(LockTurn& turn, const std::string& name, Slot& slot);
   bool held_back(const Slot& slot) const;  // its next timer waits until silence is confirmed
-  void wake_locks(Instant now);
-  void beat(Instant now);
+  void wake_locks(LockTurn& turn);
+  void beat(LockTurn& turn);
   void start_beating(Instant now);
-  void extend(Instant now);
-  void follow_monitor(Instant now);
+  void extend(LockTurn& turn);
+  void follow_monitor(LockTurn& turn);
 
   Start start_;
-  Draw* draw_;
-  BoundedDelayDriver* driver_;
   wire::LockVoters voters_{};               // of the current view; number 0: none
   std::optional<wire::LockVoters> next_{};  // view to enter when no client is inside; unset: none
   std::vector<HostId> sites_;               // members, in the order of their slots among the voters
-  lock::mutex::Rules rules_{};              // must outlive the machines
+  std::unique_ptr<const lock::mutex::Rules> rules_;  // the machines of the locks refer to it
   lock::Bounds bounds_{};
   std::optional<BoundsMonitor> monitor_;  // unset: this host is not a member
   bool trusted_ = false;                  // the state last passed to the machines

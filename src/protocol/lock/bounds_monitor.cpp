@@ -1,7 +1,6 @@
 #include "protocol/lock/bounds_monitor.h"
 
 #include <algorithm>
-#include <utility>
 
 #include <fmt/core.h>
 
@@ -9,12 +8,39 @@
 
 namespace tempo::locks {
 
-BoundsMonitor::BoundsMonitor(const Rules& rules, std::uint32_t self, std::vector<std::string> names,
+BoundsMonitor::BoundsMonitor(const Rules& rules, std::uint32_t self, std::size_t members,
                              std::uint32_t view)
-    : rules_(rules), self_(self), view_(view) {
-  CHECK(self < names.size() && names.size() <= wire::BeatBody::kMax);
-  for (std::string& name : names) peers_.push_back({.name = std::move(name)});
+    : rules_(rules), self_(self), view_(view), peers_(members) {
+  CHECK(self < members && members <= wire::BeatBody::kMax);
   update_why();
+}
+
+std::string BoundsMonitor::text_of(const Breach& breach, const Rules& rules,
+                                   std::string_view member) {
+  switch (breach.kind) {
+    case Breach::Kind::none:
+      return "";
+    case Breach::Kind::measuring:
+      return "delays are still being measured";
+    case Breach::Kind::no_beat:
+      return fmt::format("no heartbeat from {} yet", member);
+    case Breach::Kind::restarted:
+      return fmt::format("{} has restarted", member);
+    case Breach::Kind::other_voters:
+      return fmt::format("{} has a different set of voters", member);
+    case Breach::Kind::lost_from:
+      return fmt::format("a datagram from {} was lost", member);
+    case Breach::Kind::lost_to:
+      return fmt::format("a datagram to {} was lost", member);
+    case Breach::Kind::round_trip:
+      return fmt::format("a round trip to {} took {}, more than two delays of {}", member,
+                         span_text(breach.span), span_text(rules.delay_max));
+    case Breach::Kind::paused:
+      return fmt::format("this machine was paused for {}", span_text(breach.span));
+    case Breach::Kind::silent:
+      return fmt::format("{} has been silent for {}", member, span_text(breach.span));
+  }
+  return "";
 }
 
 // --- messages ---
@@ -39,7 +65,7 @@ void BoundsMonitor::note_incarnation(Instant now, Peer& peer, Incarnation incarn
   peer.beat = 0;
   peer.heard = now;
   peer.answered = Instant{};
-  breach(peer, again ? fmt::format("{} has restarted", peer.name) : "");
+  breach(peer, again ? Breach::Kind::restarted : Breach::Kind::none);
 }
 
 // --- heartbeats ---
@@ -72,9 +98,8 @@ void BoundsMonitor::receive(Instant now, std::uint32_t from, Incarnation incarna
   peer.beat = beat.number;
   peer.counted = peer.received;
   peer.heard = now;
-  if (beat.view != view_)
-    return breach(peer, fmt::format("{} has a different set of voters", peer.name));
-  if (gap) breach(peer, fmt::format("a datagram from {} was lost", peer.name));
+  if (beat.view != view_) return breach(peer, Breach::Kind::other_voters);
+  if (gap) breach(peer, Breach::Kind::lost_from);
   if (self_ < beat.members.size()) evaluate(now, peer, beat.members[self_]);
   update_why();
 }
@@ -85,9 +110,7 @@ void BoundsMonitor::evaluate(Instant now, Peer& peer, const wire::BeatBody::Entr
     return;  // it does not know us yet, or we no longer remember that heartbeat
   peer.answered = std::max(peer.answered, ours.at);
   const Nanos trip = now - ours.at - std::chrono::microseconds(entry.age_us);
-  if (trip > 2 * rules_.delay_max)
-    return breach(peer, fmt::format("a round trip to {} took {}, more than two delays of {}",
-                                    peer.name, span_text(trip), span_text(rules_.delay_max)));
+  if (trip > 2 * rules_.delay_max) return breach(peer, Breach::Kind::round_trip, trip);
   const auto at = static_cast<std::size_t>(&peer - peers_.data());
   const std::int64_t out = std::int64_t{ours.sent[at]} - entry.received;
   const std::int64_t in = std::int64_t{entry.sent} - peer.received;
@@ -99,7 +122,7 @@ void BoundsMonitor::evaluate(Instant now, Peer& peer, const wire::BeatBody::Entr
   if (short_out || short_in) {
     // One heartbeat may overtake a message; two do not.
     if (++peer.short_beats >= 2)
-      breach(peer, fmt::format("a datagram {} {} was lost", short_out ? "to" : "from", peer.name));
+      breach(peer, short_out ? Breach::Kind::lost_to : Breach::Kind::lost_from);
     return;
   }
   peer.short_beats = 0;
@@ -110,7 +133,7 @@ void BoundsMonitor::evaluate(Instant now, Peer& peer, const wire::BeatBody::Entr
 void BoundsMonitor::stalled(Nanos by) {
   if (by <= rules_.delay_max) return;
   calm_ = 0;
-  last_breach_ = fmt::format("this machine was paused for {}", span_text(by));
+  last_breach_ = {.kind = Breach::Kind::paused, .span = by};
   update_why();
 }
 
@@ -118,47 +141,42 @@ void BoundsMonitor::expire_silent(Instant now) {
   for (std::uint32_t i = 0; i < peers_.size(); ++i) {
     Peer& peer = peers_[i];
     if (i == self_ || peer.clean == 0 || now - peer.heard <= rules_.silence_max()) continue;
-    breach(peer,
-           fmt::format("{} has been silent for {}", peer.name, span_text(rules_.silence_max())));
+    breach(peer, Breach::Kind::silent, rules_.silence_max());
   }
 }
 
 void BoundsMonitor::restart(Instant now) {
   calm_ = 0;
-  last_breach_.clear();
+  last_breach_ = {};
   for (Peer& peer : peers_) {
     peer.heard = now;
-    breach(peer, "");
+    breach(peer, Breach::Kind::none);
   }
 }
 
-void BoundsMonitor::breach(Peer& peer, std::string why) {
+void BoundsMonitor::breach(Peer& peer, Breach::Kind kind, Nanos span) {
   peer.clean = 0;
   peer.short_beats = 0;
   peer.out.reset();
   peer.in.reset();
-  if (!why.empty()) last_breach_ = std::move(why);
+  if (kind != Breach::Kind::none)
+    last_breach_ = {kind, static_cast<std::uint32_t>(&peer - peers_.data()), span};
   update_why();
 }
 
 void BoundsMonitor::update_why() {
   bool calm = calm_ >= rules_.clean;
-  std::string silent;
+  why_ = {.kind = Breach::Kind::measuring};
   for (std::uint32_t i = 0; i < peers_.size(); ++i) {
     if (i == self_) continue;
     calm &= peers_[i].clean >= rules_.clean;
-    if (peers_[i].beat == 0 && silent.empty()) silent = peers_[i].name;
+    if (peers_[i].beat == 0 && why_.kind == Breach::Kind::measuring)
+      why_ = {.kind = Breach::Kind::no_beat, .member = i};
   }
-  if (calm) {
-    why_.clear();
-    last_breach_.clear();
-  } else if (!last_breach_.empty()) {
+  if (calm)
+    why_ = last_breach_ = {};
+  else if (last_breach_.kind != Breach::Kind::none)
     why_ = last_breach_;
-  } else if (!silent.empty()) {
-    why_ = fmt::format("no heartbeat from {} yet", silent);
-  } else {
-    why_ = "delays are still being measured";
-  }
 }
 
 // --- the value of silence ---

@@ -23,6 +23,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/ids.h"
@@ -42,9 +43,29 @@ class BoundsMonitor {
     Nanos silence_max() const { return 5 * interval + 2 * delay_max; }
   };
 
+  // Why the bounds do not hold.
+  struct Breach {
+    enum class Kind : std::uint8_t {
+      none,       // they hold
+      measuring,  // too few heartbeats so far
+      no_beat,    // no heartbeat from `member` yet
+      restarted,  // `member` did
+      other_voters,
+      lost_from,   // a datagram from `member`
+      lost_to,     // a datagram to `member`
+      round_trip,  // to `member`, which took `span`
+      paused,      // this host, for `span`
+      silent,      // `member`, for `span`
+    };
+    Kind kind = Kind::none;
+    std::uint32_t member = 0;
+    Nanos span{0};
+  };
+  // As the continuation of "because". `member` is its name.
+  static std::string text_of(const Breach& breach, const Rules& rules, std::string_view member);
+
   // Members are numbered from 0, in the order of their slots among the voters.
-  BoundsMonitor(const Rules& rules, std::uint32_t self, std::vector<std::string> names,
-                std::uint32_t view);
+  BoundsMonitor(const Rules& rules, std::uint32_t self, std::size_t members, std::uint32_t view);
 
   // --- messages about locks, counted ---
   void sent_to_all();
@@ -61,9 +82,8 @@ class BoundsMonitor {
   // Starts measuring from the beginning: no member sent heartbeats until now.
   void restart(Instant now);
 
-  bool holds() const { return why_.empty(); }
-  // Why the bounds do not hold, as the continuation of "because"; empty: they hold.
-  const std::string& why() const { return why_; }
+  bool holds() const { return why_.kind == Breach::Kind::none; }
+  const Breach& why() const { return why_; }
 
   // Number of messages sent so far, to each member.
   using Mark = std::array<std::uint32_t, wire::BeatBody::kMax>;
@@ -78,7 +98,6 @@ class BoundsMonitor {
   static constexpr std::size_t kKept = 64;  // own heartbeats that are remembered
 
   struct Peer {
-    std::string name{};
     Incarnation incarnation{};
     std::uint32_t sent = 0;      // messages to it, during our current incarnation
     std::uint32_t received = 0;  // messages from it, during its current incarnation
@@ -98,7 +117,8 @@ class BoundsMonitor {
     Mark sent{};
   };
 
-  void breach(Peer& peer, std::string why);
+  // Kind none: a new measurement begins without a breach.
+  void breach(Peer& peer, Breach::Kind kind, Nanos span = Nanos{0});
   void note_incarnation(Instant now, Peer& peer, Incarnation incarnation);
   void evaluate(Instant now, Peer& peer, const wire::BeatBody::Entry& entry);
   void update_why();
@@ -110,8 +130,8 @@ class BoundsMonitor {
   std::array<Beat, kKept> beats_{};
   std::uint32_t last_beat_ = 0;
   std::uint32_t calm_ = 0;  // own heartbeats since this host last paused
-  std::string why_;
-  std::string last_breach_;
+  Breach why_{};
+  Breach last_breach_{};  // kind none: none since the bounds held
 };
 
 }  // namespace tempo::locks

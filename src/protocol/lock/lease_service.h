@@ -1,31 +1,24 @@
 // The leases of one host: maps names, clients and hosts to the lease machine and back.
 //
-// It is pure, like a machine: the driver passes in received messages, client requests and the time,
-// and carries out the outputs. Times are of a clock that keeps running while the host is suspended
-// (CLOCK_BOOTTIME).
+// Times are of a clock that keeps running while the host is suspended (CLOCK_BOOTTIME).
 #pragma once
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
-#include "base/result.h"
-#include "machine/machine.h"
+#include "machine/compose.h"
 #include "protocol/lock/lease/lease_member.h"
+#include "protocol/lock/lock_client.h"
 #include "protocol/lock/lock_names.h"
 #include "protocol/lock/member_map.h"
 #include "protocol/wire/lock_body.h"
 
 namespace tempo::locks {
-
-using lock::Mode;
-using lock::Token;
-using lock::lease::ClientId;
-using lock::lease::Record;
 
 // State kept on disk between two incarnations: a lease record with hosts instead of members.
 struct Saved {
@@ -37,107 +30,56 @@ struct Saved {
   bool operator==(const Saved&) const = default;
 };
 
-// A client with this bit is a group of this host, not a program.
-inline constexpr std::uint32_t kGroupBit = 0x8000'0000;
-inline bool is_group(ClientId client) { return (std::to_underlying(client) & kGroupBit) != 0; }
-
-// The defect of a lock name, as a sentence; unset: the name is valid.
-std::optional<std::string> wrong_with_name(std::string_view name);
-
-// A message to a client about its lock.
-struct LockUpdate {
-  enum class Kind : std::uint8_t {
-    granted,   // the client is inside until `deadline`
-    extended,  // the client is inside until a later `deadline`
-    lost,      // the client is no longer inside and has to acquire the lock again
-    refused,   // too many clients of this host wait for this lock, unless `sentence` says otherwise
-  };
-  Kind kind = Kind::granted;
-  Token token = lock::kNoToken;  // valid for granted
-  Instant deadline{};            // valid for granted and extended
-  std::string sentence{};        // refused: the reason, if it is another one; empty: none
-};
-
-// Carries out the outputs of the service.
-class Driver {
+class LeaseService {
  public:
-  virtual ~Driver() = default;
-  virtual void broadcast(const wire::LockBody& body) = 0;
-  virtual void send(HostId to, const wire::LockBody& body) = 0;
-  virtual void write(const Saved& saved) = 0;  // to disk; then call Service::written
-  virtual void notify(ClientId client, const LockUpdate& update) = 0;
-  virtual void voters_changed() {}
-};
+  using Message = wire::LockBody;
+  using Record = Saved;
+  using Parts = PartList<lock::lease::Member>;
 
-// How the members agree on a lock (doc/internals/lock.md).
-enum class LockKind : std::uint8_t { lease, silent, explicit_replies };
-
-// A lock that this host has state about.
-struct Known {
-  std::string name;
-  LockKind kind = LockKind::lease;
-  Mode mode = Mode::exclusive;   // of the lease that is held or promised
-  HostId holder = kNoHost;       // holder of the lease, as far as this host knows; kNoHost: unknown
-  bool held_here = false;        // a client of this host is or was inside under the current lease
-  Token token = lock::kNoToken;  // of the newest grant; valid if held here
-  Instant until{};               // end of the lease or of the promise
-  struct Client {
-    ClientId id{};
-    Mode mode = Mode::exclusive;
-    bool inside = false;
-    Instant since{};  // time of entry, or of the request while it waits
-    Token token = lock::kNoToken;
-  };
-  std::vector<Client> clients;  // clients of this host
-  struct Waiter {
+  // Gives a host this number of votes, one more or one less than it has now.
+  struct ChangeVotes {
     HostId host = kNoHost;
-    Mode mode = Mode::exclusive;
-    std::uint64_t ticket = 0;  // network time of the request, in microseconds, or slightly later
+    std::uint8_t votes = 0;
   };
-  std::vector<Waiter> elsewhere;  // recently announced by other hosts; each host's oldest
-};
+  struct GiveUpChange {};  // a proposal already sent may still succeed
+  // Asks a host whether it takes part in locks.
+  struct AskRecord {
+    HostId host = kNoHost;
+  };
+  struct Persisted {
+    Saved record{};
+  };
+  using Command = std::variant<Acquire, Release, ChangeVotes, GiveUpChange, AskRecord, Persisted>;
+  static Command persisted(const Saved& record) { return Persisted{record}; }
 
-class Service {
- public:
+  struct VotersChanged {};
+  // Another change is in progress, no voter would remain, the policy 'available' forbids it, or the
+  // host cannot be numbered.
+  struct ChangeRefused {};
+  // This host has a record of its locks.
+  struct TakesPart {
+    HostId host = kNoHost;
+  };
+  using Notice = std::variant<LockUpdate, VotersChanged, ChangeRefused, TakesPart>;
+
   struct Start {
     HostId self = kNoHost;
-    std::vector<HostId> voters;  // in their order; used only by a host without saved state
-    Numbering hosts{};
+    std::vector<HostId> voters{};      // in their order; used only by a host without saved state
+    wire::Directory* hosts = nullptr;  // numbers the hosts; must outlive the machine
     lock::lease::Rules rules{};
     std::optional<Saved> saved{};
     bool available = false;  // two voters: each grants alone when the other does not answer, UNSAFE
     bool rebooted = false;
   };
-  Service(Start start, Draw& draw, Driver& driver);
+  explicit LeaseService(const Start& start);
 
-  void start(Instant now);
-  void receive(Instant now, HostId from, const wire::LockBody& body);
-  void on_timer(Instant now);
-  void written(Instant now, const Saved& saved);
-  Instant due() const { return member_.timers().first(); }
+  void start(Turn<LeaseService>& turn);
+  void receive(Turn<LeaseService>& turn, NodeId from, const Message& body);
+  void on_timer(Turn<LeaseService>& turn, TimerId timer);
+  void command(Turn<LeaseService>& turn, const Command& command);
 
-  // Adds a client to the waiters for a lock. `network_us` orders waiters of different hosts.
-  struct LockRequest {
-    ClientId client{};  // must not hold or wait for a lock already
-    std::string_view name;
-    Mode mode = Mode::exclusive;
-    std::uint64_t network_us = 0;
-    Nanos lease{0};  // lease length, kShortestLease to Rules::longest; 0: Rules::lease
-  };
-  static constexpr Nanos kShortestLease = 40ms;
-  // The outcome comes through Driver::notify, perhaps before this returns. The error says why the
-  // client cannot wait.
-  Result<void> acquire(Instant now, const LockRequest& request);
-  // The client has finished, no longer waits, or died. An unknown client is not an error.
-  void release(Instant now, ClientId client);
-
-  // Gives a host this number of votes, which must be one more or one less than it has now.
-  // Driver::voters_changed reports success later. The error says why the change is impossible.
-  Result<void> change(Instant now, HostId host, std::uint8_t votes);
-  void give_up_change(Instant now);
-  // Asks a host whether it takes part in locks; if it does, `last_record` names it later.
-  void ask_record(HostId host);
-  HostId last_record() const { return last_record_; }
+  OneTimer timers() const { return member_.timers(); }
+  const char* check() const { return member_.check(); }
 
   std::vector<Known> known(Instant now) const;
   // Whether any member holds, wants or was promised a lease of this name, as far as this host
@@ -146,8 +88,6 @@ class Service {
   const lock::lease::View& view() const { return member_.state().view(); }
   bool running() const { return member_.state().running; }
   bool speaks(Instant now) const { return member_.state().speaks(now); }
-  const MemberMap& members() const { return members_; }
-  const char* check() const { return member_.check(); }  // null, or the broken invariant
   // Messages dropped because they name a host or lock without a number, or a lease that is too
   // long.
   std::uint64_t dropped() const { return dropped_; }
@@ -164,24 +104,27 @@ class Service {
   };
 
   template <class Do>
-  void step(Instant now, Do todo);
-  void carry_out(Instant now);
-  void on_notice(Instant now, const lock::lease::Notice& notice);
-  std::optional<Record> record_of(const Saved& saved) const;
+  void step(Turn<LeaseService>& turn, Do todo);
+  void command_member(Turn<LeaseService>& turn, const lock::lease::Command& command);
+  void carry_out(Turn<LeaseService>& turn, const Output<lock::lease::Member>& output);
+  void on_notice(Turn<LeaseService>& turn, const lock::lease::Notice& notice);
+  void on_command(Turn<LeaseService>& turn, const Acquire& request);
+  void on_command(Turn<LeaseService>& turn, const Release& release);
+  void on_command(Turn<LeaseService>& turn, const ChangeVotes& change);
+  void on_command(Turn<LeaseService>& turn, const GiveUpChange& give_up);
+  void on_command(Turn<LeaseService>& turn, const AskRecord& ask);
+  void on_command(Turn<LeaseService>& turn, const Persisted& persisted);
+  std::optional<Refusal> admit(Turn<LeaseService>& turn, const Acquire& request);
+  std::optional<lock::lease::Record> record_of(const Saved& saved) const;
   lock::lease::Member::Start member_start(const Start& start) const;
-  std::optional<lock::LockId> number(Instant now, std::string_view name);
+  std::optional<lock::LockId> number(Turn<LeaseService>& turn, std::string_view name);
 
-  MemberMap members_;
+  wire::Directory* hosts_;
   lock::lease::Rules rules_;
-  Draw* draw_;
-  Driver* driver_;
   lock::lease::Member member_;
-  Outbox<lock::lease::Member> outbox_;
   Names names_;
   std::map<ClientId, Client> clients_;  // at most kMaxClientsHere
   std::uint64_t dropped_ = 0;
-  HostId last_record_ = kNoHost;
-  bool refused_ = false;  // the last requested change of the voters was refused
 };
 
 }  // namespace tempo::locks

@@ -19,8 +19,8 @@ static_assert(lock::lease::kMaxAnnounced == wire::kMaxLockWaiters);
 static_assert(lock::lease::kMaxEnds == wire::kMaxLockEnds);
 static_assert(lock::lease::kMaxStandings == wire::kMaxLockStandings);
 
-wire::LockBallot ballot_of(const Ballot& ballot, const MemberMap& members) {
-  return {ballot.count, members.host_of(ballot.origin)};
+wire::LockBallot ballot_of(const Ballot& ballot, const wire::Directory& hosts) {
+  return {ballot.count, hosts.host_of(ballot.origin)};
 }
 
 wire::LockWaiters waiters_of(const Waiting& waiting) {
@@ -31,17 +31,17 @@ wire::LockWaiters waiters_of(const Waiting& waiting) {
 }
 
 // Reads the parts of a body and remembers whether all are valid. A host may be absent, but a
-// present one must have a member number. A counter must leave room to count on: an honest member
+// present one must get a member number. A counter must leave room to count on: an honest member
 // never sends a larger value, and this member would keep it for good.
 class Reading {
  public:
-  explicit Reading(const MemberMap& members) : members_(&members) {}
+  explicit Reading(wire::Directory& hosts) : hosts_(&hosts) {}
 
   NodeId member(HostId host) {
     if (host == kNoHost) return kNobody;
-    const auto found = members_->member_of(host);
-    good_ &= found.has_value();
-    return found.value_or(kNobody);
+    const NodeId number = hosts_->number_of(host);
+    good_ &= number != kNobody;
+    return number;
   }
   Ballot ballot(const wire::LockBallot& ballot) {
     return {.count = count(ballot.count), .origin = member(ballot.origin)};
@@ -62,20 +62,21 @@ class Reading {
     return all;
   }
   lock::lease::View view(const wire::LockVoters& voters) {
-    const auto view = view_of(voters, *members_);
+    const auto view = view_of(voters, *hosts_);
     good_ &= view.has_value() && voters.number != 0;
     return view.value_or(lock::lease::View{});
   }
   bool good() const { return good_; }
 
  private:
-  const MemberMap* members_;
+  wire::Directory* hosts_;
   bool good_ = true;
 };
 
 }  // namespace
 
-wire::LockBody body_of(const Message& message, const MemberMap& members, std::string_view name) {
+wire::LockBody body_of(const Message& message, const wire::Directory& hosts,
+                       std::string_view name) {
   wire::LockBody body{.kind = std::to_underlying(message.kind),
                       .why = std::to_underlying(message.why),
                       .shared = message.mode == Mode::shared,
@@ -87,34 +88,34 @@ wire::LockBody body_of(const Message& message, const MemberMap& members, std::st
                       .to_boot = std::to_underlying(message.to_boot),
                       .to_k = message.to_k,
                       .named = message.named,
-                      .ballot = ballot_of(message.ballot, members),
+                      .ballot = ballot_of(message.ballot, hosts),
                       .top = message.top,
                       .length = std::max(message.length, Nanos{0}),
                       .nonce = message.nonce,
                       .reserve = message.reserve,
                       .waiting = waiters_of(message.waiting)};
-  for (const Ballot& ballot : message.ends) body.ends.push_back(ballot_of(ballot, members));
-  if (message.kind == lock::lease::Kind::record) body.set = voters_of(message.set, members);
+  for (const Ballot& ballot : message.ends) body.ends.push_back(ballot_of(ballot, hosts));
+  if (message.kind == lock::lease::Kind::record) body.set = voters_of(message.set, hosts);
   if (message.next.count != 0) {
-    body.next = voters_of(message.next.view, members);
+    body.next = voters_of(message.next.view, hosts);
     body.next.count = message.next.count;
   }
   if (message.target == kNobody) return body;
-  body.pass = {.target = members.host_of(message.target),
+  body.pass = {.target = hosts.host_of(message.target),
                .sub = message.sub,
                .left = std::max(message.left, Nanos{0}),
                .ticket = message.ticket};
   for (const Standing& standing : message.standings)
-    body.pass.standings.push_back({.member = members.host_of(standing.member),
+    body.pass.standings.push_back({.member = hosts.host_of(standing.member),
                                    .boot = std::to_underlying(standing.boot),
                                    .k = standing.k,
                                    .waiting = waiters_of(standing.waiting)});
   return body;
 }
 
-std::optional<Message> message_of(const wire::LockBody& body, const MemberMap& members,
+std::optional<Message> message_of(const wire::LockBody& body, wire::Directory& hosts,
                                   lock::LockId lock) {
-  Reading reading(members);
+  Reading reading(hosts);
   Message message{.kind = static_cast<lock::lease::Kind>(body.kind),
                   .lock = lock,
                   .view = body.view,

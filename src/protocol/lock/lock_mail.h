@@ -12,7 +12,7 @@
 
 namespace tempo::locks {
 
-wire::LockBody body_of(const lock::lease::Message& message, const MemberMap& members,
+wire::LockBody body_of(const lock::lease::Message& message, const wire::Directory& hosts,
                        std::string_view name);
 
 // Largest values accepted from other members. A token has 40 bits for the count; tickets are
@@ -21,8 +21,8 @@ inline constexpr std::uint64_t kMaxCount = (std::uint64_t{1} << 40) - (std::uint
 inline constexpr std::uint32_t kMaxSub = (std::uint32_t{1} << lock::lease::Held::kSubBits) - 1;
 inline constexpr std::uint64_t kMaxTicket = std::uint64_t{1} << 62;
 
-// Unset if the body names a host without a member number, or exceeds one of these limits.
-std::optional<lock::lease::Message> message_of(const wire::LockBody& body, const MemberMap& members,
+// Unset if the body names a host that cannot be numbered, or exceeds one of these limits.
+std::optional<lock::lease::Message> message_of(const wire::LockBody& body, wire::Directory& hosts,
                                                lock::LockId lock);
 
 }  // namespace tempo::locks

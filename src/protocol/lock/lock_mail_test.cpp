@@ -1,6 +1,5 @@
 #include "protocol/lock/lock_mail.h"
 
-#include <algorithm>
 #include <array>
 #include <string>
 
@@ -16,30 +15,15 @@ using lock::Mode;
 using lock::lease::Boot;
 using lock::lease::Message;
 
-MemberMap members() {
-  static constexpr std::array<HostId, 4> kHosts{HostId{10}, HostId{20}, HostId{30}, HostId{40}};
-  return MemberMap({.number_of =
-                        [](HostId host) {
-                          const auto* const found = std::ranges::find(kHosts, host);
-                          if (found == kHosts.end()) return kNobody;
-                          return NodeId{static_cast<std::uint32_t>(found - kHosts.begin()) * 4};
-                        },
-                    .host_of =
-                        [](NodeId number) {
-                          return index(number) % 4 == 0 && index(number) <= 12
-                                     ? kHosts[index(number) / 4]
-                                     : kNoHost;
-                        }});
-}
+HostId host(std::uint64_t number) { return HostId{number << 44 | 1}; }
 
-TEST(MemberMap, NumbersHosts) {
-  EXPECT_EQ(members().member_of(HostId{10}), NodeId{0});
-  EXPECT_EQ(members().member_of(HostId{40}), NodeId{12});
-  EXPECT_EQ(members().member_of(HostId{50}), std::nullopt);
-  EXPECT_EQ(members().member_of(kNoHost), std::nullopt);
-  EXPECT_EQ(members().host_of(NodeId{4}), HostId{20});
-  EXPECT_EQ(members().host_of(NodeId{5}), kNoHost);
-  EXPECT_EQ(members().host_of(kNobody), kNoHost);
+// Hosts with the numbers 0, 4, 8, 12 and 13. No number is left for kRefused.
+constexpr HostId kRefused{std::uint64_t{12} << 44 | 2};
+
+wire::Directory& members() {
+  static wire::Directory hosts;
+  for (const std::uint64_t number : {0U, 4U, 8U, 12U, 13U}) hosts.admit(host(number));
+  return hosts;
 }
 
 // A free slot stays free, and the other voters keep theirs.
@@ -52,11 +36,11 @@ TEST(MemberMap, VotersKeepTheirSlots) {
   const wire::LockVoters voters = voters_of(view, members());
   EXPECT_EQ(voters.number, 7U);
   ASSERT_EQ(voters.slots.size(), 3U);
-  EXPECT_EQ(voters.slots[0], (wire::LockVoter{HostId{30}, 2}));
+  EXPECT_EQ(voters.slots[0], (wire::LockVoter{host(8), 2}));
   EXPECT_EQ(voters.slots[1], wire::LockVoter{});
-  EXPECT_EQ(voters.slots[2], (wire::LockVoter{HostId{20}, 1}));
+  EXPECT_EQ(voters.slots[2], (wire::LockVoter{host(4), 1}));
   EXPECT_EQ(view_of(voters, members()), view);
-  EXPECT_FALSE(view_of(first_voters({HostId{50}}), members()));
+  EXPECT_FALSE(view_of(first_voters({kRefused}), members()));
 }
 
 // A message with a value in every field.
@@ -103,10 +87,10 @@ std::string encoded(const wire::LockBody& body) {
 TEST(LockMail, NamesHostsAndLocks) {
   const wire::LockBody body = body_of(pass(), members(), "door");
   EXPECT_EQ(body.name.text(), "door");
-  EXPECT_EQ(body.ballot, (wire::LockBallot{5, HostId{20}}));
-  EXPECT_EQ(body.pass.target, HostId{40});
-  EXPECT_EQ(body.pass.standings[0].member, HostId{10});
-  EXPECT_EQ(body.ends[0].origin, HostId{30});
+  EXPECT_EQ(body.ballot, (wire::LockBallot{5, host(4)}));
+  EXPECT_EQ(body.pass.target, host(12));
+  EXPECT_EQ(body.pass.standings[0].member, host(0));
+  EXPECT_EQ(body.ends[0].origin, host(8));
 }
 
 TEST(LockMail, DecodesWhatItEncodes) {
@@ -122,12 +106,12 @@ TEST(LockMail, DecodesWhatItEncodes) {
 
 TEST(LockMail, CarriesTheVotersAndTheProposal) {
   Message record{.kind = lock::lease::Kind::record, .view = 3, .boot = Boot{1}};
-  record.set = view_of(first_voters({HostId{10}, HostId{20}}), members()).value();
+  record.set = view_of(first_voters({host(0), host(4)}), members()).value();
   record.next = {9, *lock::lease::changed(record.set, NodeId{8}, 1)};
   const wire::LockBody body = body_of(record, members(), "");
-  EXPECT_EQ(body.set, first_voters({HostId{10}, HostId{20}}));
+  EXPECT_EQ(body.set, first_voters({host(0), host(4)}));
   EXPECT_EQ(body.next.count, 9U);
-  EXPECT_EQ(body.next.slots[2].host, HostId{30});
+  EXPECT_EQ(body.next.slots[2].host, host(8));
   const auto read = message_of(body, members(), LockId{0});
   ASSERT_TRUE(read);
   EXPECT_EQ(read->set, record.set);
@@ -143,10 +127,10 @@ TEST(LockMail, CarriesTheVotersAndTheProposal) {
 
 TEST(LockMail, RefusesAHostWithoutAMemberNumber) {
   wire::LockBody body = body_of(pass(), members(), "door");
-  body.pass.target = HostId{50};
+  body.pass.target = kRefused;
   EXPECT_FALSE(message_of(body, members(), LockId{0}));
   body = body_of(pass(), members(), "door");
-  body.ballot.origin = HostId{50};
+  body.ballot.origin = kRefused;
   EXPECT_FALSE(message_of(body, members(), LockId{0}));
 }
 

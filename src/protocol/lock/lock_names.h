@@ -5,8 +5,9 @@
 // goes to the next name that needs one.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
-#include <functional>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -24,9 +25,9 @@ class Names {
   std::optional<lock::LockId> find(std::string_view name) const;
 
   // The number of this name; allocates one if it has none. Unset: all numbers are in use.
-  // `forgotten` says whether the machine has no state about a lock.
-  using Forgotten = std::function<bool(lock::LockId)>;
-  std::optional<lock::LockId> number(std::string_view name, const Forgotten& forgotten);
+  // `forgotten(id)` says whether the machine has no state about a lock.
+  template <class Forgotten>
+  std::optional<lock::LockId> number(std::string_view name, Forgotten forgotten);
 
   // Empty: no name has that number.
   const std::string& name_of(lock::LockId id) const;
@@ -40,10 +41,29 @@ class Names {
  private:
   static constexpr std::size_t kMaxTries = 8;  // numbers examined for reuse in one call
 
+  // Gives the name this number, which another name may have had; unset: a new number, if there is
+  // one.
+  std::optional<lock::LockId> give(std::string_view name, std::optional<lock::LockId> id);
+
   std::size_t max_names_;
   std::map<std::string, lock::LockId, std::less<>> numbers_;
   std::vector<std::string> names_;  // by number
   std::size_t hand_ = 0;            // number at which the last search for a free number ended
 };
+
+// Each call examines only a few numbers in use, so that no call takes long. It reuses the first
+// free one of these; otherwise it takes a new number while there are any.
+template <class Forgotten>
+std::optional<lock::LockId> Names::number(std::string_view name, Forgotten forgotten) {
+  if (const auto known = find(name)) return known;
+  const std::size_t tries =
+      names_.size() < max_names_ ? std::min(kMaxTries, names_.size()) : names_.size();
+  for (std::size_t i = 0; i < tries; ++i) {
+    hand_ = (hand_ + 1) % names_.size();
+    const lock::LockId id{static_cast<std::uint32_t>(hand_)};
+    if (forgotten(id)) return give(name, id);
+  }
+  return give(name, std::nullopt);
+}
 
 }  // namespace tempo::locks

@@ -9,7 +9,7 @@ namespace {
 
 using lock::LockId;
 
-const Names::Forgotten kNone = [](LockId) { return false; };
+constexpr auto kNone = [](LockId) { return false; };
 
 TEST(Names, EachNameHasItsOwnNumber) {
   Names names(3);

@@ -1,4 +1,4 @@
-#include "daemon/lock_record.h"
+#include "protocol/lock/lock_record.h"
 
 #include <algorithm>
 #include <array>
@@ -8,12 +8,10 @@
 #include <fmt/core.h>
 
 #include "base/number_text.h"
-#include "platform/whole_file.h"
 
-namespace tempo::daemon {
+namespace tempo::locks {
 namespace {
 
-constexpr std::size_t kMaxBytes = 4096;
 constexpr std::string_view kFormat = "tempo-locks 1";
 constexpr std::array<std::string_view, 3> kStages{"claims", "ready", "founded"};
 
@@ -140,12 +138,4 @@ std::optional<LockRecord> parse_lock_record(std::string_view text) {
   return std::nullopt;  // truncated
 }
 
-std::string lock_record_path(const std::string& state_dir) { return state_dir + "/locks"; }
-
-std::optional<LockRecord> read_lock_record(const std::string& state_dir, HostId host) {
-  const auto record = parse_lock_record(sys::read_file(lock_record_path(state_dir), kMaxBytes));
-  if (!record || record->host != host) return std::nullopt;
-  return record;
-}
-
-}  // namespace tempo::daemon
+}  // namespace tempo::locks

@@ -1,8 +1,8 @@
 // The lock record, kept across restarts (doc/internals/lease.md, section 4): the voters, the number
 // of starts, and the reserved counts.
 //
-// One small text file in the state directory, replaced atomically. A damaged file, or that of
-// another host, counts as none; the rules for a member without a record apply then.
+// On disk it is one small text. A damaged text, or that of another host, counts as none; the rules
+// for a member without a record apply then.
 #pragma once
 
 #include <optional>
@@ -11,11 +11,10 @@
 #include <vector>
 
 #include "base/ids.h"
-#include "base/result.h"
 #include "protocol/lock/bootstrap.h"
-#include "protocol/lock/lock_service.h"
+#include "protocol/lock/lease_service.h"
 
-namespace tempo::daemon {
+namespace tempo::locks {
 
 struct LockRecord {
   using Stage = lock::Bootstrap::Stage;
@@ -24,7 +23,7 @@ struct LockRecord {
   std::string kernel{};  // boot id of the kernel that was running when it was written
   Stage stage = Stage::proposed;
   std::vector<HostId> voters{};  // the first voters
-  std::optional<locks::Saved> lease{};
+  std::optional<Saved> lease{};
 
   bool operator==(const LockRecord& other) const { return text() == other.text(); }
   std::string text() const;
@@ -32,7 +31,4 @@ struct LockRecord {
 
 std::optional<LockRecord> parse_lock_record(std::string_view text);
 
-std::string lock_record_path(const std::string& state_dir);
-std::optional<LockRecord> read_lock_record(const std::string& state_dir, HostId host);
-
-}  // namespace tempo::daemon
+}  // namespace tempo::locks

@@ -1,10 +1,10 @@
-#include "daemon/lock_record.h"
+#include "protocol/lock/lock_record.h"
 
 #include <string>
 
 #include <gtest/gtest.h>
 
-namespace tempo::daemon {
+namespace tempo::locks {
 namespace {
 
 LockRecord sample() {
@@ -18,7 +18,7 @@ LockRecord sample() {
           .kernel = "0b7e-1",
           .stage = LockRecord::Stage::committed,
           .voters = {HostId{0xabc}, HostId{0xfedcba9876543210}},
-          .lease = locks::Saved{
+          .lease = Saved{
               .boot = lock::lease::Boot{7}, .reserve = 65'536, .view = view, .next = next}};
 }
 
@@ -77,9 +77,5 @@ TEST(LockRecord, IsNoneIfDamaged) {
   EXPECT_FALSE(with("next 99", "next 0"));
 }
 
-TEST(LockRecord, IsNoneIfTheFileIsMissing) {
-  EXPECT_FALSE(read_lock_record("/nonexistent", HostId{0xabc}));
-}
-
 }  // namespace
-}  // namespace tempo::daemon
+}  // namespace tempo::locks

@@ -12,7 +12,7 @@ using lock::lease::TwoNode;
 using lock::lease::View;
 
 std::string of(const View& view) {
-  return lock_status(view, [](NodeId node) { return "host" + std::to_string(index(node)); });
+  return lock_status(view, "host" + std::to_string(index(needed_voter(view))));
 }
 
 TEST(LockStatus, IsOneSentence) {

@@ -360,11 +360,6 @@ std::size_t Codec::notify_duplicate(std::span<std::byte, kMaxBytes> out) {
   return write(datagram, out);
 }
 
-NodeId Codec::number_of(HostId host) {
-  const Directory::Host* entry = directory_.admit(host);
-  return entry == nullptr ? kNobody : entry->node;
-}
-
 std::size_t Codec::crash_hint(std::span<std::byte, kMaxBytes> out) {
   Datagram datagram;
   datagram.header.number = kParentNumbers + ++number_;

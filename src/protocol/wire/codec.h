@@ -93,7 +93,7 @@ class Codec {
   const Directory& directory() const { return directory_; }
   Directory& directory() { return directory_; }
   // Node number of a host, assigned if it is new; kNobody: too many hosts.
-  NodeId number_of(HostId host);
+  NodeId number_of(HostId host) { return directory_.number_of(host); }
   NodeId self() const { return self_; }
   bool sealed() const { return !options_.keys.empty(); }
   // Several datagrams have shown that another machine uses our host id.

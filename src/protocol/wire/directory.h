@@ -35,6 +35,11 @@ class Directory {
 
   // The entry of the host, created if it is new; null: refused. The pointer stays valid.
   Host* admit(HostId id);
+  // Its number; kNobody: refused.
+  NodeId number_of(HostId id) {
+    const Host* host = admit(id);
+    return host == nullptr ? kNobody : host->node;
+  }
   const Host* find(HostId id) const;
   const Host* find(NodeId node) const;
   HostId host_of(NodeId node) const;  // kNoHost: unknown node

@@ -1,0 +1,195 @@
+// The locks of one host: the bootstrap of the voters, and once they are known leases, bounded-delay
+// locks and changes of the voters.
+//
+// One record holds the state of all parts, and every change writes the whole record. An operator
+// gives a machine a vote or takes it away, through as many views as needed (doc/internals/lease.md,
+// section 5). Every such change ends: done, impossible, or given up without an answer of a
+// majority.
+//
+// Times are of a clock that keeps running while the host is suspended (CLOCK_BOOTTIME).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "machine/compose.h"
+#include "protocol/lock/bootstrap.h"
+#include "protocol/lock/bounded_delay_locks.h"
+#include "protocol/lock/lease_service.h"
+#include "protocol/lock/lock_client.h"
+#include "protocol/lock/lock_record.h"
+
+namespace tempo::locks {
+
+// How a change of the voters ended.
+enum class ChangeOutcome : std::uint8_t {
+  done,
+  not_running,  // the locks of this host do not run yet
+  busy,         // another change is in progress
+  available,    // with this policy each machine votes for itself
+  already,      // the host has a vote
+  full,         // no more voters are possible
+  last,         // the host is the only voter
+  preferred,    // the host is the preferred machine of the policy
+  no_answer,    // the host does not answer lock messages
+  no_majority,  // no majority of the voters answers
+};
+
+class LockService {
+ public:
+  using Message = std::variant<wire::VoterSetBody, wire::LockBody, BoundedDelayLocks::Message>;
+  using Record = LockRecord;
+  using Parts = PartList<lock::Bootstrap, LeaseService, BoundedDelayLocks>;
+
+  // Gives a host a vote or takes it away.
+  struct ChangeVoters {
+    std::uint64_t number = 0;  // names the change in ChangeEnded
+    HostId host = kNoHost;
+    bool votes = false;  // true: the host gains a vote; false: it loses all its votes
+  };
+  struct Persisted {
+    LockRecord record{};
+  };
+  using Command = std::variant<Acquire, Release, ChangeVoters, Persisted>;
+  static Command persisted(const LockRecord& record) { return Persisted{record}; }
+
+  // The voters are known: agreed now, or read from the record.
+  struct VotersAgreed {
+    std::size_t voters = 0;
+  };
+  struct VotersChanged {};
+  struct Split {};  // another part of the network has different voters; at most once
+  struct ChangeEnded {
+    std::uint64_t number = 0;
+    HostId host = kNoHost;
+    ChangeOutcome outcome{};
+  };
+  using Notice = std::variant<LockUpdate, VotersAgreed, VotersChanged, Split, ChangeEnded>;
+
+  struct Start {
+    HostId self = kNoHost;
+    Incarnation life{};
+    wire::Directory* hosts = nullptr;  // numbers the hosts; must outlive the machine
+    std::uint8_t expected = 0;         // number of the first voters; at most kMaxVoterSet
+    lock::lease::Rules rules{};
+    BoundsMonitor::Rules bounds{};
+    lock::lease::TwoNode policy = lock::lease::TwoNode::strict;
+    std::string policy_host{};           // name of the witness or the preferred machine
+    bool is_policy_host = false;         // it is this host
+    std::string kernel{};                // boot id of the running kernel
+    std::optional<LockRecord> record{};  // as read from disk; unset: none
+  };
+  explicit LockService(const Start& start);
+
+  void start(Turn<LockService>& turn);
+  void receive(Turn<LockService>& turn, NodeId from, const Message& message);
+  void on_timer(Turn<LockService>& turn, TimerId timer);
+  void command(Turn<LockService>& turn, const Command& command);
+
+  OneTimer timers() const;
+  const char* check() const;
+
+  bool split() const { return split_; }
+  std::size_t heard() const { return bootstrap_.heard(); }  // other hosts, during the bootstrap
+  bool committed() const { return leases_.has_value(); }    // the voters are known
+  bool running() const { return leases_ && leases_->running(); }
+  bool serves(Instant now) const { return leases_ && leases_->speaks(now); }
+  const lock::lease::View& view() const { return leases_->view(); }  // valid if committed
+  std::uint8_t votes_of(HostId host) const;                          // valid if committed
+  bool changing() const { return change_.has_value(); }
+  std::vector<Known> known(Instant now) const;
+  // Null: the voters are not known.
+  const BoundedDelayLocks* bounded_delay() const {
+    return bounded_delay_ ? &*bounded_delay_ : nullptr;
+  }
+
+ private:
+  using LockTurn = Turn<LockService>;
+
+  struct Change {
+    ChangeVoters wanted{};
+    bool takes_part = false;  // the host has answered that it takes part in locks
+    Instant until{};          // deadline of the change
+  };
+
+  template <class Part, class Do>
+  void step(LockTurn& turn, Part& part, Do todo);
+  template <class Part>
+  void command_part(LockTurn& turn, Part& part, const typename Part::Command& command);
+  template <class Part>
+  void wake(LockTurn& turn, Part& part);
+
+  void on_message(LockTurn& turn, NodeId from, const wire::VoterSetBody& body);
+  void on_message(LockTurn& turn, NodeId from, const wire::LockBody& body);
+  void on_message(LockTurn& turn, NodeId from, const BoundedDelayLocks::Message& message);
+  void on_command(LockTurn& turn, const Acquire& request);
+  void on_command(LockTurn& turn, const Release& release);
+  void on_command(LockTurn& turn, const ChangeVoters& wanted);
+  void on_command(LockTurn& turn, const Persisted& persisted);
+  std::optional<Refusal> refusal_of(Instant now, const Acquire& request) const;
+
+  // Outputs of the parts.
+  Message message_of(const lock::Bootstrap::VoterProposal& proposal) const;
+  static Message message_of(const wire::LockBody& body) { return body; }
+  static Message message_of(const BoundedDelayLocks::Message& message) { return message; }
+  void persist(LockTurn& turn, const lock::Bootstrap::VoterProposal& proposal);
+  void persist(LockTurn& turn, const Saved& saved);
+  static void persist(LockTurn& /*turn*/, const Nothing& /*record*/) {}
+  void on_notice(LockTurn& turn, const lock::Bootstrap::Notice& notice);
+  void on_notice(LockTurn& turn, const LeaseService::Notice& notice);
+  void on_notice(LockTurn& turn, const LockUpdate& update);
+  void on_notice(LockTurn& turn, const LeaseService::VotersChanged& changed);
+  void on_notice(LockTurn& turn, const LeaseService::ChangeRefused& refused);
+  void on_notice(LockTurn& turn, const LeaseService::TakesPart& part);
+  void on_committed(LockTurn& turn, const lock::Bootstrap::VoterProposal& proposal);
+
+  // Changes of the voters (lock_service_voters.cpp).
+  ChangeOutcome possible(const ChangeVoters& wanted) const;
+  Instant change_deadline(Instant now) const;
+  void advance_change(LockTurn& turn);
+  void end_change(LockTurn& turn, ChangeOutcome outcome);
+  void check_each_second(LockTurn& turn);
+  void follow_voters(LockTurn& turn);
+  void prefer(LockTurn& turn);
+
+  std::vector<HostId> hosts_of(const lock::VoterSet& voters) const;
+
+  Start start_;
+  LockRecord record_;  // on disk or being written
+  bool rebooted_;      // the kernel booted since the record was written
+  bool split_ = false;
+  lock::Bootstrap bootstrap_;
+  std::optional<LeaseService> leases_;              // set once the voters are known
+  std::optional<BoundedDelayLocks> bounded_delay_;  // set with the leases
+  std::optional<Change> change_;                    // in progress
+  Instant check_at_ = kNever;  // runs during a change, and on a preferred machine
+};
+
+template <class Part, class Do>
+void LockService::step(LockTurn& turn, Part& part, Do todo) {
+  step_part(turn, part, todo, [&](const Output<Part>& output) {
+    if (pass_on(turn, output, [&](const auto& message) { return message_of(message); })) return;
+    if (output.kind == OutputKind::persist)
+      persist(turn, output.record);
+    else
+      on_notice(turn, output.notice);
+  });
+}
+
+template <class Part>
+void LockService::command_part(LockTurn& turn, Part& part, const typename Part::Command& command) {
+  step(turn, part, [&](Part& one, Turn<Part>& inner) { one.command(inner, command); });
+}
+
+template <class Part>
+void LockService::wake(LockTurn& turn, Part& part) {
+  if (part.timers().first() > turn.now) return;
+  step(turn, part,
+       [](Part& one, Turn<Part>& inner) { one.on_timer(inner, one.timers().first_name()); });
+}
+
+}  // namespace tempo::locks

@@ -1,0 +1,110 @@
+// Changes of the voters: what an operator requests, and the second vote of a preferred machine.
+#include <algorithm>
+
+#include "protocol/lock/lock_service.h"
+
+namespace tempo::locks {
+
+using lock::lease::TwoNode;
+using lock::lease::View;
+
+void LockService::on_command(LockTurn& turn, const ChangeVoters& wanted) {
+  if (const ChangeOutcome outcome = possible(wanted); outcome != ChangeOutcome::done)
+    return turn.out.notify(
+        ChangeEnded{.number = wanted.number, .host = wanted.host, .outcome = outcome});
+  command_part(turn, *leases_, LeaseService::GiveUpChange{});  // its own change can wait
+  change_ = Change{.wanted = wanted,
+                   .takes_part = !wanted.votes || wanted.host == start_.self,
+                   .until = change_deadline(turn.now)};
+  check_at_ = std::min(check_at_, turn.now + 1s);
+  if (!change_->takes_part) command_part(turn, *leases_, LeaseService::AskRecord{wanted.host});
+  advance_change(turn);
+}
+
+// Done: it is possible, as far as this host knows.
+ChangeOutcome LockService::possible(const ChangeVoters& wanted) const {
+  if (!running()) return ChangeOutcome::not_running;
+  if (change_) return ChangeOutcome::busy;
+  const View& view = leases_->view();
+  if (view.available) return ChangeOutcome::available;
+  const bool has_vote = votes_of(wanted.host) > 0;
+  if (wanted.votes && has_vote) return ChangeOutcome::already;
+  if (wanted.votes && std::ranges::count(view.slots, kNobody) == 0) return ChangeOutcome::full;
+  if (wanted.votes || !has_vote) return ChangeOutcome::done;
+  if (std::ranges::count(view.votes, 0) + 1 == std::ssize(view.votes)) return ChangeOutcome::last;
+  const wire::Directory::Host* host = start_.hosts->find(wanted.host);
+  if (start_.policy == TwoNode::preferred && host != nullptr &&
+      host->name.text() == start_.policy_host)
+    return ChangeOutcome::preferred;
+  return ChangeOutcome::done;
+}
+
+// The deadline allows for a lease per view and for repeated requests.
+Instant LockService::change_deadline(Instant now) const {
+  return now + 5 * start_.rules.longest + 1s;
+}
+
+// One vote is added or removed at a time: the next step starts when the last is done.
+void LockService::advance_change(LockTurn& turn) {
+  if (!change_) return;
+  const ChangeVoters& wanted = change_->wanted;
+  const std::uint8_t has = votes_of(wanted.host);
+  if ((has > 0) == wanted.votes) return end_change(turn, ChangeOutcome::done);
+  if (turn.now >= change_->until) {
+    command_part(turn, *leases_, LeaseService::GiveUpChange{});
+    return end_change(turn,
+                      change_->takes_part ? ChangeOutcome::no_majority : ChangeOutcome::no_answer);
+  }
+  // While a step is in progress, the leases refuse this without effect.
+  if (change_->takes_part)
+    command_part(turn, *leases_,
+                 LeaseService::ChangeVotes{
+                     wanted.host, static_cast<std::uint8_t>(wanted.votes ? has + 1 : has - 1)});
+}
+
+void LockService::end_change(LockTurn& turn, ChangeOutcome outcome) {
+  turn.out.notify(ChangeEnded{
+      .number = change_->wanted.number, .host = change_->wanted.host, .outcome = outcome});
+  change_.reset();
+}
+
+void LockService::check_each_second(LockTurn& turn) {
+  prefer(turn);
+  advance_change(turn);
+  // Question or answer may have been lost.
+  if (change_ && !change_->takes_part)
+    command_part(turn, *leases_, LeaseService::AskRecord{change_->wanted.host});
+  const bool prefers = start_.policy == TwoNode::preferred && start_.is_policy_host;
+  check_at_ = change_ || prefers ? turn.now + 1s : kNever;
+}
+
+void LockService::follow_voters(LockTurn& turn) {
+  command_part(turn, *bounded_delay_,
+               BoundedDelayLocks::Follow{voters_of(leases_->view(), *start_.hosts)});
+}
+
+void LockService::on_notice(LockTurn& turn, const LeaseService::VotersChanged& /*changed*/) {
+  follow_voters(turn);
+  turn.out.notify(VotersChanged{});
+  if (change_) change_->until = change_deadline(turn.now);
+}
+
+void LockService::on_notice(LockTurn& /*turn*/, const LeaseService::ChangeRefused& /*refused*/) {}
+
+void LockService::on_notice(LockTurn& turn, const LeaseService::TakesPart& part) {
+  if (!change_ || change_->takes_part || part.host != change_->wanted.host) return;
+  change_->takes_part = true;
+  change_->until = change_deadline(turn.now);
+}
+
+// The preferred of two machines has two votes. It takes the second one itself as soon as both are
+// voters.
+void LockService::prefer(LockTurn& turn) {
+  if (start_.policy != TwoNode::preferred || !start_.is_policy_host || change_) return;
+  if (std::ranges::count(leases_->view().votes, 1) != 2 || votes_of(start_.self) != 1 ||
+      !serves(turn.now))
+    return;
+  command_part(turn, *leases_, LeaseService::ChangeVotes{start_.self, 2});
+}
+
+}  // namespace tempo::locks
