@@ -9,12 +9,12 @@
 #include <sys/poll.h>
 #include <unistd.h>
 
-#include "base/overloaded.h"
 #include "base/span_text.h"
 #include "daemon/control/daemon_view.h"
 #include "daemon/control/findings.h"
 #include "daemon/log.h"
 #include "daemon/reload.h"
+#include "machine/overloaded.h"
 #include "platform/confinement.h"
 
 namespace tempo::daemon {

@@ -72,22 +72,20 @@ std::optional<clock::Holdover> Follower::end(SyncStep& step) {
 
 // --- exchanges ---
 
-void Follower::probe(SyncStep& step, const TimeSetter& setter, const UtcSource& utc) {
-  if (exchanges_.in_burst(step.now()))
-    return send_probe(step, exchanges_.continue_burst(step), setter, utc);
+void Follower::probe(SyncStep& step) {
+  if (exchanges_.in_burst(step.now())) return send_probe(step, exchanges_.continue_burst(step));
   // Exchanges whose FollowUp was lost are evaluated with the timestamp in the Echo.
   for (Exchanges::Pending& pending : exchanges_.pending())
     if (pending.answered) complete(step, pending);
-  send_probe(step, exchanges_.begin_burst(step, estimator_->exchanges()), setter, utc);
+  send_probe(step, exchanges_.begin_burst(step, estimator_->exchanges()));
 }
 
 // Exchanges that do not count are stamped too, because stamping is part of the warm-up.
-void Follower::send_probe(SyncStep& step, std::uint32_t exchange, const TimeSetter& setter,
-                          const UtcSource& utc) {
+void Follower::send_probe(SyncStep& step, std::uint32_t exchange) {
   const Instant now = step.now();
   Probe probe{.exchange = exchange,
               .wants_follow_up = step.rules.follow_ups,
-              .timescale_generation = setter.generation()};
+              .timescale_generation = step.setter.generation()};
   Report& report = probe.report;
   report.objects = objection_.votes(now);
   if (estimator_->ready()) {
@@ -98,7 +96,7 @@ void Follower::send_probe(SyncStep& step, std::uint32_t exchange, const TimeSett
     report.error = step.shows() - known.time;
     report.sigma = std::max(estimate.sigma, Nanos{1});
     report.bound = bound_of(estimate);
-    if (const auto claim = utc.claim(now, known.time)) {
+    if (const auto claim = step.utc.claim(now, known.time)) {
       report.utc_gap = claim->gap;
       report.utc_bound = claim->bound + report.bound;
     }
@@ -106,7 +104,7 @@ void Follower::send_probe(SyncStep& step, std::uint32_t exchange, const TimeSett
   step.turn.out.send(reference_, probe);
 }
 
-void Follower::on_echo(SyncStep& step, const Echo& echo, TimeSetter& setter, const UtcSource& utc) {
+void Follower::on_echo(SyncStep& step, const Echo& echo) {
   Exchanges::Pending* const pending = exchanges_.find(echo.exchange);
   if (pending == nullptr || pending->answered) return;
   pending->answered = true;
@@ -119,14 +117,13 @@ void Follower::on_echo(SyncStep& step, const Echo& echo, TimeSetter& setter, con
                 .offset = echo.offset,
                 .rate_ppt = echo.rate_ppt,
                 .bound = std::max(echo.bound, Nanos{0})};
-  if (setter.adopt(step, echo.timescale_generation)) {
+  if (step.setter.adopt(step, echo.timescale_generation)) {
     may_step_ = true;
     correction_due_ = corrected_;
     held_.forget();
   }
   if (!echo.follow_up_comes) complete(step, *pending);
-  if (exchanges_.in_burst_after(echo.exchange))
-    send_probe(step, exchanges_.continue_burst(step), setter, utc);
+  if (exchanges_.in_burst_after(echo.exchange)) send_probe(step, exchanges_.continue_burst(step));
 }
 
 void Follower::on_follow_up(SyncStep& step, const FollowUp& follow_up) {

@@ -14,13 +14,39 @@
 #include "protocol/clock/estimation/estimator.h"
 #include "protocol/sync/exchanges.h"
 #include "protocol/sync/held_time.h"
-#include "protocol/sync/objection.h"
 #include "protocol/sync/sync_messages.h"
 #include "protocol/sync/sync_step.h"
-#include "protocol/sync/time_setter.h"
-#include "protocol/sync/utc_source.h"
 
 namespace tempo::node {
+
+// An objection to the reference, which begins with an impossible exchange. While it lasts, the
+// follower uses no such exchange, so that other members have time to object as well; after that its
+// own clock was wrong.
+class Objection {
+ public:
+  void raise(Instant now) {
+    last_ = now;
+    ++count_;
+    if (since_ == kNever) since_ = now;
+  }
+  // Ends if the last impossible exchange was long ago.
+  void expire(Instant now) {
+    if (now - last_ > kLasts) *this = {};
+  }
+
+  bool raised() const { return since_ != kNever; }
+  bool lasts(Instant now) const { return raised() && now - since_ < kLasts; }
+  // Whether probes report it. One impossible exchange may be a wrong timestamp.
+  bool votes(Instant now) const { return count_ >= 2 && now - last_ <= kVoteLasts; }
+
+ private:
+  static constexpr Nanos kLasts = 8s;
+  static constexpr Nanos kVoteLasts = 4s;
+
+  Instant since_ = kNever;   // first impossible exchange; kNever: none
+  Instant last_{};           // last impossible exchange
+  std::uint32_t count_ = 0;  // impossible exchanges since since_
+};
 
 class Follower {
  public:
@@ -40,8 +66,8 @@ class Follower {
   // The node leads from now on. Returns network time as it knows it; nullopt: it does not.
   std::optional<clock::Holdover> end(SyncStep& step);
 
-  void probe(SyncStep& step, const TimeSetter& setter, const UtcSource& utc);
-  void on_echo(SyncStep& step, const Echo& echo, TimeSetter& setter, const UtcSource& utc);
+  void probe(SyncStep& step);
+  void on_echo(SyncStep& step, const Echo& echo);
   void on_follow_up(SyncStep& step, const FollowUp& follow_up);
   void on_departure(Instant now, const Departed& departed);
   void correct(SyncStep& step);
@@ -71,8 +97,7 @@ class Follower {
     double fresh = 1;  // weight of the present reference; the rest is holdover
   };
 
-  void send_probe(SyncStep& step, std::uint32_t exchange, const TimeSetter& setter,
-                  const UtcSource& utc);
+  void send_probe(SyncStep& step, std::uint32_t exchange);
   void hold(SyncStep& step);
   void complete(SyncStep& step, Exchanges::Pending& pending);
   bool is_impossible(SyncStep& step, const clock::Exchange& exchange);

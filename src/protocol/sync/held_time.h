@@ -5,7 +5,9 @@
 // holds over its own clock.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -33,11 +35,25 @@ class HeldTime {
   void record(const clock::Holdover& known) { records_[count_++ % records_.size()] = known; }
 
   // The reference, or the mastership, is lost at `now` with this error bound.
-  void lose(Instant now, Nanos bound);
+  void lose(Instant now, Nanos bound) {
+    since_ = now;
+    bound_ = bound;
+  }
   // Holds over the clock of this node, a former master.
-  void hold_own(const clock::Holdover& own);
+  void hold_own(const clock::Holdover& own) {
+    line_ = own;
+    followed_ = false;
+  }
   // Holds over a record. `against`: it contradicts the present reference.
-  void hold_record(Instant now, bool against);
+  void hold_record(Instant now, bool against) {
+    const std::size_t kept = std::min<std::size_t>(count_, records_.size());
+    std::size_t age = 1;
+    const auto at = [&] { return (count_ - age) % records_.size(); };
+    while (age < kept && now - records_[at()].since < kFaultLatency) ++age;
+    line_ = records_[at()];
+    followed_ = true;
+    against_ = against;
+  }
   void forget_records() {
     against_ = false;
     count_ = 0;
@@ -58,6 +74,8 @@ class HeldTime {
   bool judges() const { return line_ && followed_ && !against_; }
 
  private:
+  static constexpr Nanos kFaultLatency = 6s;  // older records precede a fault that is detected now
+
   std::optional<clock::Holdover> line_;
   bool followed_ = false;  // line_ comes from a master, not from our own mastership
   bool against_ = false;   // line_ contradicts the present reference

@@ -70,7 +70,7 @@ void Leader::count_votes(SyncStep& step) {
   step.turn.out.notify(Outvoted{});
 }
 
-void Leader::make_round(SyncStep& step, const UtcSource& utc) {
+void Leader::make_round(SyncStep& step) {
   const Instant now = step.now();
   clock::Servo& servo = step.clock.servo;
   if (members_.young(now)) {
@@ -81,7 +81,7 @@ void Leader::make_round(SyncStep& step, const UtcSource& utc) {
     return;
   }
   rate_change_ = 0;
-  const auto own = utc.claim(now, step.shows()).transform([](const UtcSource::Claim& claim) {
+  const auto own = step.utc.claim(now, step.shows()).transform([](const UtcSource::Claim& claim) {
     return clock::UtcClaim{.gap = in_seconds(claim.gap), .bound = in_seconds(claim.bound)};
   });
   const clock::Aim aim = members_.round(now, step.clock.steered, servo.rate(), own);

@@ -13,7 +13,6 @@
 #include "protocol/sync/sync_messages.h"
 #include "protocol/sync/sync_step.h"
 #include "protocol/sync/time_scale.h"
-#include "protocol/sync/utc_source.h"
 
 namespace tempo::node {
 
@@ -33,7 +32,7 @@ class Leader {
   std::optional<clock::Holdover> end(SyncStep& step);
 
   void on_report(SyncStep& step, NodeId from, const Report& report);
-  void make_round(SyncStep& step, const UtcSource& utc);
+  void make_round(SyncStep& step);
   void on_step(Nanos by) { members_.on_step(by); }  // network time was set
 
  private:

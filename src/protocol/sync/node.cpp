@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/overloaded.h"
+#include "machine/overloaded.h"
 
 namespace tempo::node {
 Node::Node(const Identity& identity, std::uint8_t networks, const election::Rules& rules,

@@ -1,15 +1,36 @@
 #include "protocol/sync/sync.h"
 
 #include "base/check.h"
+#include "machine/overloaded.h"
 
 namespace tempo::node {
 
 void Sync::receive(Turn<Sync>& turn, NodeId from, const Message& message) {
-  std::visit([&](const auto& one) { on_message(step_of(turn), from, one); }, message);
+  SyncStep step = step_of(turn);
+  const bool from_reference = from == reference();
+  std::visit(Overloaded{[&](const Probe& probe) { answer(step, from, probe); },
+                        [&](const Echo& echo) {
+                          if (from_reference) follower_.on_echo(step, echo);
+                        },
+                        [&](const FollowUp& follow_up) {
+                          if (from_reference) follower_.on_follow_up(step, follow_up);
+                        },
+                        [&](const SetTime& request) {
+                          if (setter_.accepts(from, request)) set_network_time(step, request.by);
+                        }},
+             message);
 }
 
 void Sync::command(Turn<Sync>& turn, const Command& command) {
-  std::visit([&](const auto& one) { on_command(step_of(turn), one); }, command);
+  SyncStep step = step_of(turn);
+  std::visit(
+      Overloaded{[&](const Follow& follow) { this->follow(step, follow.master); },
+                 [&](const Lead&) { lead(step); }, [&](const Adjust&) { follower_.correct(step); },
+                 [&](const Set&) { follower_.set(step); },
+                 [&](const Departed& departed) { on_departure(step, departed); },
+                 [&](const SetNetworkTime& set) { set_network_time(step, set.by); },
+                 [&](const CarryUtc& utc) { utc_.carry(utc); }},
+      command);
 }
 
 void Sync::on_timer(Turn<Sync>& turn, TimerId timer) {
@@ -17,13 +38,13 @@ void Sync::on_timer(Turn<Sync>& turn, TimerId timer) {
   SyncStep step = step_of(turn);
   switch (static_cast<SyncTimer>(timer)) {
     case SyncTimer::probe:
-      if (reference() != kNobody) follower_.probe(step, setter_, utc_);
+      if (reference() != kNobody) follower_.probe(step);
       break;
     case SyncTimer::settle:
       step.steer(clock_.servo.hold());
       break;
     case SyncTimer::round:
-      leader_.make_round(step, utc_);
+      leader_.make_round(step);
       break;
     case SyncTimer::set_time:
       setter_.repeat(step, reference());
@@ -36,10 +57,24 @@ void Sync::on_timer(Turn<Sync>& turn, TimerId timer) {
   }
 }
 
-// --- messages ---
+void Sync::follow(SyncStep& step, NodeId master) {
+  if (master == reference()) return;
+  const bool led = leads();
+  const Nanos bound = leader_.bound(step.now());
+  const std::optional<clock::Holdover> own = leader_.end(step);
+  if (led) follower_.hold_own(step.now(), bound, own);
+  follower_.follow(step, master);
+}
+
+void Sync::lead(SyncStep& step) {
+  if (leads()) return;
+  const bool young = !follower_.ever_corrected();
+  const std::optional<clock::Holdover> known = follower_.end(step);
+  leader_.begin(step, young, known, follower_.held_bound());
+}
 
 // Followers answer probes too: a master of this network may follow a master in another.
-void Sync::on_message(SyncStep step, NodeId from, const Probe& probe) {
+void Sync::answer(SyncStep& step, NodeId from, const Probe& probe) {
   leader_.on_report(step, from, probe.report);
   if (!leads() && !settled()) return;  // this node has no network time yet
   const Instant arrived = step.arrival(probe.arrived);
@@ -54,39 +89,8 @@ void Sync::on_message(SyncStep step, NodeId from, const Probe& probe) {
                           .bound = reading(step.now()).bound()});
 }
 
-void Sync::on_message(SyncStep step, NodeId from, const Echo& echo) {
-  if (from == reference()) follower_.on_echo(step, echo, setter_, utc_);
-}
-
-void Sync::on_message(SyncStep step, NodeId from, const FollowUp& follow_up) {
-  if (from == reference()) follower_.on_follow_up(step, follow_up);
-}
-
-// A leader carries the request out; a follower forwards it towards the root.
-void Sync::on_message(SyncStep step, NodeId from, const SetTime& request) {
-  if (setter_.accepts(from, request)) on_command(step, SetNetworkTime{request.by});
-}
-
-// --- commands ---
-
-void Sync::on_command(SyncStep step, const Follow& command) {
-  if (command.master == reference()) return;
-  const bool led = leads();
-  const Nanos bound = leader_.bound(step.now());
-  const std::optional<clock::Holdover> own = leader_.end(step);
-  if (led) follower_.hold_own(step.now(), bound, own);
-  follower_.follow(step, command.master);
-}
-
-void Sync::on_command(SyncStep step, const Lead& /*command*/) {
-  if (leads()) return;
-  const bool young = !follower_.ever_corrected();
-  const std::optional<clock::Holdover> known = follower_.end(step);
-  leader_.begin(step, young, known, follower_.held_bound());
-}
-
-// A departed echo has a FollowUp; a departed probe gets its timestamp.
-void Sync::on_command(SyncStep step, const Departed& departed) {
+// A probe gets its time of departure; after an echo, the time of its departure follows.
+void Sync::on_departure(SyncStep& step, const Departed& departed) {
   if (departed.peer == reference() && reference() != kNobody)
     follower_.on_departure(step.now(), departed);
   else
@@ -94,19 +98,18 @@ void Sync::on_command(SyncStep step, const Departed& departed) {
                        FollowUp{.exchange = departed.exchange, .sent = raw_of(departed.at)});
 }
 
-void Sync::on_command(SyncStep step, const SetNetworkTime& command) {
+// A follower asks its master, so that the request reaches the root.
+void Sync::set_network_time(SyncStep& step, Nanos by) {
   if (!leads()) {
-    if (reference() != kNobody) setter_.ask(step, reference(), command.by);
+    if (reference() != kNobody) setter_.ask(step, reference(), by);
     return;
   }
-  clock_.steered.step(command.by);
-  leader_.on_step(command.by);
+  clock_.steered.step(by);
+  leader_.on_step(by);
   setter_.on_set();
-  step.turn.out.notify(NetworkTimeSet{command.by});
-  step.turn.out.notify(Stepped{command.by});
+  step.turn.out.notify(NetworkTimeSet{by});
+  step.turn.out.notify(Stepped{by});
 }
-
-// --- readings ---
 
 Reading Sync::reading(Instant now) const {
   if (!leads()) return follower_.reading(now, clock_, *rules_);

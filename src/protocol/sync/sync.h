@@ -87,18 +87,12 @@ class Sync {
   std::optional<Nanos> error(Instant now) const;
 
  private:
-  SyncStep step_of(Turn<Sync>& turn) { return {turn, *rules_, clock_, timers_}; }
-  void on_message(SyncStep step, NodeId from, const Probe& probe);
-  void on_message(SyncStep step, NodeId from, const Echo& echo);
-  void on_message(SyncStep step, NodeId from, const FollowUp& follow_up);
-  void on_message(SyncStep step, NodeId from, const SetTime& request);
-  void on_command(SyncStep step, const Follow& command);
-  void on_command(SyncStep step, const Lead& command);
-  void on_command(SyncStep step, const Adjust& /*command*/) { follower_.correct(step); }
-  void on_command(SyncStep step, const Set& /*command*/) { follower_.set(step); }
-  void on_command(SyncStep step, const Departed& departed);
-  void on_command(SyncStep step, const SetNetworkTime& command);
-  void on_command(SyncStep /*step*/, const CarryUtc& utc) { utc_.carry(utc); }
+  SyncStep step_of(Turn<Sync>& turn) { return {turn, *rules_, clock_, timers_, setter_, utc_}; }
+  void follow(SyncStep& step, NodeId master);
+  void lead(SyncStep& step);
+  void answer(SyncStep& step, NodeId from, const Probe& probe);
+  void set_network_time(SyncStep& step, Nanos by);
+  void on_departure(SyncStep& step, const Departed& departed);
 
   const SyncRules* rules_;
   LocalClock clock_;

@@ -1,5 +1,5 @@
-// What the parts of Sync (follower.h, leader.h, time_setter.h) share: rules, timers, the node's
-// clock, and one step.
+// A step of Sync: rules, timers and the node's clock, which its parts share (follower.h, leader.h,
+// time_setter.h).
 #pragma once
 
 #include <algorithm>
@@ -15,6 +15,8 @@
 namespace tempo::node {
 
 class Sync;
+class TimeSetter;
+class UtcSource;
 
 struct SyncRules {
   Nanos interval = 1s;            // from one burst to the next
@@ -57,6 +59,8 @@ struct SyncStep {
   const SyncRules& rules;
   LocalClock& clock;
   Timers<SyncTimer>& timers;
+  TimeSetter& setter;
+  const UtcSource& utc;
 
   Instant now() const { return turn.now; }
   WallTime shows() const { return clock.steered.at(now()); }

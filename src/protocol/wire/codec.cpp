@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 #include "base/fnv.h"
-#include "base/overloaded.h"
+#include "machine/overloaded.h"
 
 namespace tempo::wire {
 namespace {
