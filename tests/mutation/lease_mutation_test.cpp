@@ -39,7 +39,7 @@ std::string broken_in(Setup setup, std::uint64_t seeds) {
 
 std::string without_faults() { return broken_in({.entries = 200}, 1); }
 std::string readers() { return broken_in({.readers = 0.6, .entries = 400}, 1); }
-std::string losses() { return broken_in({.entries = 400, .faults = {.loss = 0.3}}, 6); }
+std::string losses() { return broken_in({.entries = 400, .faults = {.loss = 0.3}}, 16); }
 std::string restarts() {
   return broken_in({.entries = 400,
                     .stay = 20ms,
@@ -48,7 +48,7 @@ std::string restarts() {
 }
 std::string blackouts() { return broken_in({.entries = 200, .faults = {.blackouts_per_s = 3}}, 2); }
 std::string pauses() {
-  return broken_in({.entries = 400, .stay = 20ms, .faults = {.loss = 0.1, .pauses_per_s = 20}}, 4);
+  return broken_in({.entries = 400, .stay = 20ms, .faults = {.loss = 0.1, .pauses_per_s = 20}}, 8);
 }
 std::string partitions() {
   return broken_in({.sites = 4, .entries = 300, .faults = {.partitions_per_s = 10}}, 2);
@@ -69,7 +69,7 @@ Setup late_and_worse() {
                      .partitions_per_s = 5}};
 }
 std::string late_messages() { return broken_in(late_and_worse(), 2); }
-std::string more_late_messages() { return broken_in(late_and_worse(), 8); }
+std::string more_late_messages() { return broken_in(late_and_worse(), 16); }
 // A lock that is forgotten between two requests, and old messages that arrive later.
 std::string seldom_used() {
   return broken_in({.contending = 2,
@@ -89,7 +89,7 @@ std::string quick_restarts() {
                     .think = 60ms,
                     .delay = 10ms,
                     .faults = {.duplicate = 0.5, .late = 0.3, .crashes_per_s = 20}},
-                   4);
+                   16);
 }
 
 // Leases shorter and longer than the default, in use while daemons crash and messages are late.
@@ -100,7 +100,7 @@ std::string other_lengths() {
               .other_lengths = 0.7,
               .faults = {.loss = 0.1, .late = 0.3, .crashes_per_s = 5, .pauses_per_s = 5}};
   setup.rules.longest = 4 * setup.rules.lease;
-  return broken_in(setup, 8);
+  return broken_in(setup, 32);
 }
 
 std::string trusted_time() {

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "lab/sim/agenda.h"
 #include "lab/sim/world.h"
-#include "lab/studies/lock/lease_agenda.h"
 #include "lab/studies/lock/lease_run.h"
 #include "lab/studies/lock/ledger.h"
 #include "protocol/lock/lease/lease_member.h"
