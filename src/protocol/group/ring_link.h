@@ -34,7 +34,9 @@ class Link {
     if (next_ == self_) {
       CHECK(own_.size() < kMaxHeld);
       own_.push_back(message);
-      own_at_ = turn.now;
+      // Paced on a real network: a lone station that relays a message would otherwise send it to
+      // itself again and again at one instant.
+      own_at_ = turn.now + (rules_->courier ? rules_->courier->interval / 64 : Nanos{0});
       return;
     }
     if (rules_->courier) {
