@@ -11,7 +11,8 @@
 //   - it carries out the outputs of a step in their order before the next step;
 //   - the ordering rule: no send, broadcast or notice that follows a `persist` leaves the host
 //     before that record is durable, in this step or a later one. Then the driver gives the machine
-//     the command `persisted(record)`. A later record replaces an earlier one on the disk.
+//     the command `persisted(record)`. A later record replaces an earlier one on the disk. A whole
+//     may exempt the outputs of parts that do not depend on the record (waits_for_record).
 // A machine guarantees:
 //   - a message that arrives late, twice, out of order or from an unknown node does no harm;
 //   - an early or repeated `on_timer` does no harm: the machine checks the timer's deadline;
@@ -89,6 +90,15 @@ struct Output : OutputContent<typename M::Message, typename M::Notice, RecordOf<
   OutputKind kind = OutputKind::send;
   NodeId to = kNobody;
 };
+
+// Whether the ordering rule holds for this output.
+template <class M>
+bool waits_for_record(const Output<M>& output) {
+  if constexpr (requires { M::waits_for_record(output); })
+    return M::waits_for_record(output);
+  else
+    return true;
+}
 
 template <class M>
 class Outbox {

@@ -7,7 +7,8 @@
 // without a watch has no overhead.
 //
 // A machine with a record has a disk (disk.h), which survives its node. The World keeps the
-// ordering rule of machine/machine.h.
+// ordering rule of machine/machine.h. A machine with a command BootClock has a second clock, which
+// the World shows it before every step.
 //
 // The driver applies faults between calls of `run_until`, or plans events whose type is
 // Watch::Event; then the World calls `watch.happen(event)`. Both precede every other event of that
@@ -45,6 +46,7 @@ class World {
   using Make = std::function<M(NodeId, Incarnation)>;
   using Planned = typename PlannedEvent<Watch>::type;
   static constexpr bool kPlans = !std::same_as<Planned, Nothing>;
+  static constexpr bool kHasBootClock = requires { typename M::BootClock; };
   static constexpr bool kHasDisk = !std::same_as<RecordOf<M>, Nothing>;
 
   struct Options {
@@ -189,6 +191,18 @@ class World {
     CHECK(at(id).clock != nullptr);
     return *at(id).clock;
   }
+  // The boot clock of a node: its reading now minus that of the raw clock, and its rate relative to
+  // the raw clock.
+  void set_boot_clock(NodeId id, Nanos minus_raw, Ppb rate)
+    requires kHasBootClock
+  {
+    at(id).boot = {local(at(id), now_), minus_raw, rate};
+  }
+  Nanos boot_minus_raw(NodeId id) const
+    requires kHasBootClock
+  {
+    return nodes_[index(id)].boot.minus_raw(local_now(id));
+  }
   // Replaces the link's delay by a function of sender and receiver; it draws from the sender's
   // stream.
   void set_route(std::function<Nanos(NodeId, NodeId, Stream&)> route) { route_ = std::move(route); }
@@ -210,10 +224,13 @@ class World {
     CHECK(limit >= now_);
     Event event;
     if constexpr (kPlans) {
+      // Handling an event may plan another one.
       while (agenda_.first() < limit && !exhausted_) {
-        const Instant next = agenda_.first();
-        while (next_before(next, event)) handle(event);
-        now_ = next;
+        if (next_before(agenda_.first(), event)) {
+          handle(event);
+          continue;
+        }
+        now_ = agenda_.first();
         watch_->happen(agenda_.take());
       }
     }
@@ -314,6 +331,15 @@ class World {
   static constexpr std::int64_t kBillion = 1'000'000'000;
   __extension__ using Wide = __int128;
 
+  // The boot clock as a line over the raw clock.
+  struct BootLine {
+    Instant since{};  // raw time
+    Nanos offset{0};  // boot time minus raw time then
+    Ppb rate{};       // change of the offset
+
+    Nanos minus_raw(Instant raw) const { return offset + drift(raw - since, rate.value); }
+  };
+
   struct alignas(64) Node {
     Node(std::uint64_t seed, std::uint32_t i)
         : delays(seed, std::to_underlying(Cause::delay), i),
@@ -330,6 +356,7 @@ class World {
     Stream delays;
     Stream draws;
     std::optional<M> machine;
+    [[no_unique_address]] std::conditional_t<kHasBootClock, BootLine, Nothing> boot;
     [[no_unique_address]] std::conditional_t<kHasDisk, Disk<M>, Nothing> disk;
     std::uint32_t disk_number = 0;  // incarnation of the disk events; others are stale
     std::uint32_t late_writes = 0;  // writes that are over, but the node is paused or the disk full
@@ -475,6 +502,7 @@ class World {
       outbox_.clear();
       StreamDraw draw{node.draws};
       Turn<M> turn{local(node, now_), draw_ != nullptr ? *draw_ : draw, outbox_};
+      show_boot_clock(node, turn);
       node.machine->receive(turn, flight.from, flight.message);
       flights_.end(slot);
       finish(node, to);
@@ -499,8 +527,13 @@ class World {
     outbox_.clear();
     StreamDraw draw{node.draws};
     Turn<M> turn{local(node, now_), draw_ != nullptr ? *draw_ : draw, outbox_};
+    show_boot_clock(node, turn);
     todo(*node.machine, turn);
     finish(node, id);
+  }
+  static void show_boot_clock([[maybe_unused]] Node& node, [[maybe_unused]] Turn<M>& turn) {
+    if constexpr (kHasBootClock)
+      node.machine->command(turn, typename M::BootClock{node.boot.minus_raw(turn.now)});
   }
 
   void finish(Node& node, NodeId id) {
@@ -508,7 +541,7 @@ class World {
       if constexpr (kHasDisk) {
         if (output.kind == OutputKind::persist)
           write(node, id, output.record);
-        else if (node.disk.writing() > 0 && !options_.ignore_order)
+        else if (node.disk.writing() > 0 && waits_for_record(output) && !options_.ignore_order)
           node.disk.hold(output);
         else
           carry_out(id, output);

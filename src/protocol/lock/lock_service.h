@@ -93,6 +93,7 @@ class LockService {
   OneTimer timers() const;
   const char* check() const;
 
+  const LockRecord& record() const { return record_; }  // on disk or being written
   bool split() const { return split_; }
   std::size_t heard() const { return bootstrap_.heard(); }  // other hosts, during the bootstrap
   bool committed() const { return leases_.has_value(); }    // the voters are known

@@ -1,0 +1,151 @@
+#include "protocol/host/host.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tempo::host {
+namespace {
+
+const auto wrap = [](const auto& message) { return Host::Message{message}; };
+
+}  // namespace
+
+Host::Host(node::Node node, std::optional<Locks> locks, std::optional<Groups> groups)
+    : node_(std::move(node)), locks_(std::move(locks)), groups_(std::move(groups)) {
+  CHECK(locks_ || !groups_);
+}
+
+void Host::start(Turn<Host>& turn) {
+  const auto start = [](auto& part, auto& inner) { part.start(inner); };
+  step_node(turn, start);
+  if (locks_) step_locks(turn, start);
+  if (groups_) step_groups(turn, start);
+}
+
+void Host::receive(Turn<Host>& turn, NodeId from, const Message& message) {
+  const auto receive = [&](const auto& body) {
+    return [&, from](auto& part, auto& inner) { part.receive(inner, from, body); };
+  };
+  if (const auto* of_node = std::get_if<node::Node::Message>(&message))
+    step_node(turn, receive(*of_node));
+  else if (const auto* of_locks = std::get_if<Locks::Message>(&message); of_locks && locks_)
+    step_locks(turn, receive(*of_locks));
+  else if (const auto* of_groups = std::get_if<Groups::Message>(&message); of_groups && groups_)
+    step_groups(turn, receive(*of_groups));
+}
+
+void Host::on_timer(Turn<Host>& turn, TimerId timer) {
+  timers().locate(timer, [&]<std::size_t kPart>(Part<kPart>, TimerId own) {
+    const auto fire = [&](auto& part, auto& inner) { part.on_timer(inner, own); };
+    if constexpr (kPart == 0)
+      step_node(turn, fire);
+    else if constexpr (kPart == 1)
+      step_locks(turn, fire);
+    else
+      step_groups(turn, fire);
+  });
+}
+
+void Host::command(Turn<Host>& turn, const Command& command) {
+  const auto pass = [](const auto& own) {
+    return [&](auto& part, auto& inner) { part.command(inner, own); };
+  };
+  if (const auto* clock = std::get_if<BootClock>(&command))
+    boot_minus_raw_ = clock->minus_raw;
+  else if (const auto* of_node = std::get_if<node::Node::Command>(&command))
+    step_node(turn, pass(*of_node));
+  else if (const auto* of_locks = std::get_if<Locks::Command>(&command); of_locks && locks_)
+    command_locks(turn, *of_locks);
+  else if (const auto* of_groups = std::get_if<Groups::Command>(&command); of_groups && groups_)
+    step_groups(turn, pass(*of_groups));
+}
+
+// Requests for leases are ordered by network time.
+void Host::command_locks(Turn<Host>& turn, Locks::Command command) {
+  if (auto* acquire = std::get_if<locks::Acquire>(&command))
+    acquire->network_us = network_us(turn.now);
+  step_locks(turn, [&](Locks& locks, Turn<Locks>& inner) { locks.command(inner, command); });
+}
+
+// --- the parts ---
+
+template <class Step>
+void Host::step_node(Turn<Host>& turn, Step step) {
+  step_part(turn, node_, step, [&](const Output<node::Node>& output) {
+    if (!pass_on(turn, output, wrap)) turn.out.notify(output.notice);
+  });
+}
+
+template <class Step>
+void Host::step_locks(Turn<Host>& turn, Step step) {
+  step_part_at(boot(turn.now), turn, *locks_, step, [&](const Output<Locks>& output) {
+    if (pass_on(turn, output, wrap)) return;
+    if (output.kind == OutputKind::persist)
+      turn.out.persist(output.record);
+    else
+      on_lock_notice(turn, output.notice);
+  });
+}
+
+// The network clock reaches the groups before every other input.
+template <class Step>
+void Host::step_groups(Turn<Host>& turn, Step step) {
+  const auto with_clock = [&](Groups& groups, Turn<Groups>& inner) {
+    groups.command(inner, network_clock(turn.now));
+    step(groups, inner);
+  };
+  step_part_at(boot(turn.now), turn, *groups_, with_clock, [&](const Output<Groups>& output) {
+    if (!pass_on(turn, output, wrap)) on_group_notice(turn, output.notice);
+  });
+}
+
+// A group's client is not a program: its updates stay in this host.
+void Host::on_lock_notice(Turn<Host>& turn, const Locks::Notice& notice) {
+  const auto* update = std::get_if<locks::LockUpdate>(&notice);
+  if (update == nullptr || !locks::is_group(update->client) || !groups_) {
+    turn.out.notify(notice);
+    return;
+  }
+  // A refusal at once: this host has no locks now.
+  const bool at_once = update->kind == locks::LockUpdate::Kind::refused &&
+                       update->refusal != locks::Refusal::queue_full;
+  step_groups(turn, [&](Groups& groups, Turn<Groups>& inner) {
+    if (at_once)
+      groups.command(inner, Groups::LeaseRefused{update->client});
+    else
+      groups.command(inner, Groups::LeaseUpdate{update->client, *update});
+  });
+}
+
+void Host::on_group_notice(Turn<Host>& turn, const Groups::Notice& notice) {
+  if (const auto* acquire = std::get_if<Groups::Acquire>(&notice))
+    command_locks(turn, locks::Acquire{.client = acquire->client, .name = acquire->lock});
+  else if (const auto* release = std::get_if<Groups::Release>(&notice))
+    command_locks(turn, locks::Release{release->client});
+  else
+    turn.out.notify(notice);
+}
+
+// --- network time ---
+
+groups::NetworkClock Host::network_clock(Instant raw_now) const {
+  using Status = node::Reading::Status;
+  const node::Reading reading = node_.sync().reading(raw_now);
+  const bool known = reading.status == Status::synchronized || reading.status == Status::leads;
+  return {.offset = Instant{reading.time.time_since_epoch()} - boot(raw_now),
+          .trusted = known && reading.latest - reading.time <= groups_->bounds().largest_error()};
+}
+
+std::uint64_t Host::network_us(Instant raw_now) const {
+  const Nanos time = node_.sync().reading(raw_now).time.time_since_epoch();
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(time / 1us, 0));
+}
+
+const char* Host::check() const {
+  const char* broken = node_.check();
+  if (broken == nullptr && locks_) broken = locks_->check();
+  if (broken == nullptr && groups_) broken = groups_->check();
+  return broken;
+}
+
+}  // namespace tempo::host
