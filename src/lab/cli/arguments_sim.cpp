@@ -5,6 +5,7 @@
 #include "cli/common/arguments_command.h"
 #include "lab/cli/arguments_topics.h"
 #include "lab/cli/sim/commands.h"
+#include "lab/studies/daemon/daemon_plan.h"
 #include "lab/studies/election/scenario.h"
 
 namespace tempo::cli {
@@ -205,6 +206,33 @@ void describe_sim_capacity(CLI::App& command, SimCapacityArguments& arguments) {
       "  tempo-lab sim capacity --algorithm c --nodes 2 --loss 0.3 --start-skew 0s --runs 100000");
 }
 
+void describe_sim_daemon(CLI::App& command, SimDaemonArguments& arguments) {
+  option(command, "--nodes", arguments.nodes, "number of hosts; all of them vote on locks");
+  option(command, "--clients", arguments.clients,
+         "number of clients, which acquire locks, stand for groups and die");
+  option(command, "--scenario", arguments.scenario, sim::daemon::scenario_names());
+  option(command, "--until", arguments.until,
+         "simulated time of a run; the faults end after three quarters of it");
+  describe_runs(command, arguments, "--runs", arguments.runs, "number of runs");
+  command.add_flag("--shrink", arguments.shrink,
+                   "find the fewest planned events with which the first failing run still fails");
+  command.add_option("--keep", arguments.keep,
+                     "planned events that happen, such as 3,17,20; default: all");
+  command.add_option("--fault", arguments.fault,
+                     "deliberate fault, to see that the properties notice it: ignore-order, "
+                     "forget-persisted or notify-twice");
+  describe_json(command, arguments);
+  command.footer(
+      "Each host runs what tempod runs: master election, clock, locks of all kinds and groups, "
+      "with a\n"
+      "simulated disk. Properties of time, elections, locks and groups are checked at every "
+      "step.\n\n" +
+      std::string(kExitStatus) +
+      "Examples:\n"
+      "  tempo-lab sim daemon --scenario everything --runs 1000\n"
+      "  tempo-lab sim daemon --scenario disk --runs 100 --shrink");
+}
+
 void describe_lock_faults(CLI::App& command, SimLockArguments& arguments) {
   option(command, "--loss", arguments.loss, "probability that a copy of a message is lost");
   option(command, "--late", arguments.late,
@@ -357,6 +385,8 @@ void describe_sim_commands(CLI::App& app, std::function<int()>& run) {
               sim_election);
   add_command(sim, run, "capacity", "elections by capacity: algorithms A, B.1, B.2 and C",
               describe_sim_capacity, sim_capacity);
+  add_command(sim, run, "daemon", "whole daemons: time, election, locks and groups together",
+              describe_sim_daemon, sim_daemon);
   add_command(sim, run, "sync", "clock synchronization of whole nodes", describe_sim_sync,
               sim_sync);
   add_command(sim, run, "replay", "replay a counterexample, or draw a trace", describe_replay,

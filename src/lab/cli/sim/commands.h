@@ -62,6 +62,24 @@ struct SimCapacityArguments {
 
 int sim_capacity(const SimCapacityArguments& arguments);
 
+// --- sim daemon: whole daemons ---
+
+struct SimDaemonArguments {
+  std::uint32_t nodes = 5;
+  std::uint32_t clients = 8;
+  std::string scenario = "everything";
+  std::string until = "60s";
+  std::uint64_t seed = 1;
+  std::uint64_t runs = 1;
+  std::uint32_t threads = 0;  // 0: one for each core
+  std::string keep;           // numbers of the planned events that happen; empty: all
+  std::string fault;          // deliberate fault of the simulator; empty: none
+  bool shrink = false;
+  bool json = false;
+};
+
+int sim_daemon(const SimDaemonArguments& arguments);
+
 // --- sim sync: clocks of whole nodes ---
 
 struct SimSyncArguments {

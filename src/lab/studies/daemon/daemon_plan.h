@@ -1,0 +1,103 @@
+// What happens to a simulated network of daemons: its clients and its faults, planned before the
+// run.
+//
+// The plan follows from the seed. A run needs nothing else, so a failure is replayed by the seed
+// and the numbers of the planned events that it needs (`keep`), and a failing run is shrunk by
+// leaving events out.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/units.h"
+
+namespace tempo::sim::daemon {
+
+enum class Scenario : std::uint8_t {
+  churn,      // daemons die, pause and come back; messages are lost, duplicated, late
+  partition,  // the network is cut in two, or single directions of links fail
+  restart,    // daemons and whole hosts restart, all at once too
+  disk,       // disks are slow, full or read-only; power failures tear or lose writes
+  everything,
+};
+std::optional<Scenario> scenario_named(std::string_view name);
+std::string scenario_names();  // for help and errors, separated by commas
+
+inline constexpr std::uint32_t kMaxHosts = 8;  // all of them vote
+inline constexpr std::uint32_t kMaxClients = 64;
+
+struct Setup {
+  std::uint32_t nodes = 5;
+  std::uint32_t clients = 8;
+  Scenario scenario = Scenario::everything;
+  std::uint64_t seed = 1;
+  Nanos until = 60s;                                 // faults end after three quarters of it
+  std::optional<std::vector<std::uint32_t>> keep{};  // planned events that happen; unset: all
+
+  // Deliberate faults of the driver, to show that the properties notice them.
+  bool ignore_order = false;
+  bool forget_persisted = false;
+  bool notify_twice = false;
+
+  // Number of the first voters: all hosts, or a bare majority of them.
+  std::uint32_t voters() const { return seed % 2 == 0 ? nodes : nodes / 2 + 1; }
+  Nanos faulty() const { return until * 3 / 4; }
+};
+
+// One planned event. A client that cannot do what its event asks, because it is busy or its daemon
+// is dead, skips it.
+struct Event {
+  enum class Kind : std::uint8_t {
+    // Clients.
+    acquire,  // client `which` asks for lock `lock` and keeps it for `span`
+    stand,    // client `which` stands for group `lock` for `span`
+    die,      // client `which` dies; a new one takes its place
+    offer,    // the candidate of client `which` gets another capacity, `number`
+    // Faults of daemons and hosts.
+    crash,     // the daemon of host `which` dies; it restarts after `span`
+    reboot,    // host `which` loses power, its clients die; it restarts after `span`
+    pause,     // the daemon of host `which` does nothing for `span`
+    suspend,   // host `which` sleeps for `span`; its daemon restarts when it wakes
+    blackout,  // all daemons die at once; each restarts after up to `span`
+    resign,    // the master of the network, or the leader of group `lock`, resigns
+    // Faults of the network, of clocks and of disks.
+    partition,  // hosts in the bit set `number` are cut off from the others for `span`
+    one_way,    // host `which` is not heard by the hosts in `number` for `span`
+    step,       // the raw clock of host `which` jumps by `span`
+    rate,       // its rate changes by `number` ppb
+    slew,       // its boot clock runs `number` ppb faster than its raw clock
+    slow_disk,  // its disk completes no write for `span`
+    damage,     // its record is damaged, and the daemon dies and restarts after `span`
+    // Made during the run, not planned.
+    quit,
+    leave,
+    deadline,
+    restart,
+    resume,
+    heal,
+    hear,
+    disk_works,
+    stopped,
+    calm,
+  };
+  Kind kind = Kind::acquire;
+  std::uint32_t which = 0;
+  std::uint32_t lock = 0;   // number of the lock or group
+  std::int64_t number = 0;  // see the kinds
+  Nanos span{0};
+  std::uint32_t turn = 0;  // made during the run: the incarnation or request that it belongs to
+};
+std::string_view name_of(Event::Kind kind);
+
+struct PlannedEvent {
+  Instant at{};
+  Event event{};
+};
+
+// All planned events, in order of time; their numbers are their places.
+std::vector<PlannedEvent> plan_of(const Setup& setup);
+
+}  // namespace tempo::sim::daemon

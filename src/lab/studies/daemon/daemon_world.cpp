@@ -1,0 +1,692 @@
+#include "lab/studies/daemon/daemon_world.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include <fmt/core.h>
+
+#include "base/check.h"
+#include "base/random.h"
+#include "lab/sim/partition.h"
+#include "lab/sim/shrink.h"
+#include "lab/sim/world.h"
+#include "lab/studies/lock/ledger.h"
+#include "protocol/host/host.h"
+
+namespace tempo::sim::daemon {
+namespace {
+
+using election::Change;
+using host::Host;
+using locks::ClientId;
+using locks::LockKind;
+using locks::LockUpdate;
+using locks::Mode;
+
+constexpr std::size_t kMaxViolations = 8;
+constexpr std::uint32_t kClocks = 21;  // index of the clocks' stream under Cause::plan
+constexpr std::uint32_t kPower = 22;   // of what survives a power failure
+constexpr WallTime kWallStart{1'700'000'000s};
+constexpr Nanos kLongestWait = 10s;  // for the entry into a lock for which clients wait
+constexpr std::array kKinds{LockKind::lease, LockKind::lease, LockKind::silent,
+                            LockKind::explicit_replies};
+static_assert(kKinds.size() == kLocks);
+
+HostId host_at(std::uint32_t number) { return HostId{std::uint64_t{number} << 44 | 1}; }
+std::string lock_name(std::uint32_t lock) { return fmt::format("lock{}", lock); }
+std::string group_name(std::uint32_t group) { return fmt::format("group{}", group); }
+
+class Cluster : public NoWatch {
+ public:
+  using Event = daemon::Event;
+  using World = sim::World<Host, Cluster>;
+
+  explicit Cluster(const Setup& setup);
+  Outcome run();
+
+  // --- called by the World ---
+  template <class W>
+  void sent(const W& world, NodeId from, NodeId to, const Host::Message& message,
+            std::uint32_t /*number*/) {
+    mix(static_cast<std::uint64_t>(world.now().time_since_epoch().count()));
+    mix(index(from) << 16 ^ index(to) << 2 ^ message.index());
+  }
+  template <class W>
+  void noticed(const W& /*world*/, NodeId id, const Host::Notice& notice) {
+    mix(notice.index() + 77);
+    std::visit([&](const auto& of_part) { on_notice(id, of_part); }, notice);
+  }
+  template <class W>
+  void stepped(const W& /*world*/, NodeId id) {
+    judge_step(id);
+  }
+  void happen(const Event& event);
+
+ private:
+  struct Client {
+    enum class State : std::uint8_t { idle, waits, inside, stands };
+    NodeId host{};
+    State state = State::idle;
+    std::uint32_t request = 0;  // counts its requests
+    std::uint32_t lock = 0;     // lock or group
+    Mode mode = Mode::exclusive;
+    Nanos span{0};        // of its stay
+    Instant deadline{};   // on the boot clock of its host
+    bool acts = false;    // stands: it leads
+    bool orphan = false;  // the daemon that served it is dead
+    Instant since{};      // waits: when it asked
+  };
+  struct Machine {
+    std::vector<Host::Command> inbox{};  // commands that wait for a paused daemon
+    std::uint32_t boots = 0;             // of the host; names the kernel in its record
+    bool sleeps = false;                 // suspended: the daemon restarts when it wakes
+    Epoch highest{};                     // highest epoch followed in this incarnation
+    std::optional<WallTime> shown{};     // last reading of the steered clock in this incarnation
+    bool stepped = false;                // the clock was stepped in this step
+  };
+
+  Host make(NodeId id, Incarnation incarnation);
+  void violated(std::string_view property, std::string text);
+  void mix(std::uint64_t value) { outcome_.hash = (outcome_.hash ^ value) * 0x100000001b3ULL; }
+
+  // Clients.
+  Instant boot_now(NodeId id) const { return world_.local_now(id) + world_.boot_minus_raw(id); }
+  std::uint32_t number_of(std::uint32_t which) const {
+    return clients_[which].request * setup_.clients + which + 1;
+  }
+  void send(NodeId id, const Host::Command& command);
+  void acquire(const Event& event);
+  void stand(const Event& event);
+  void go_idle(std::uint32_t which);
+  void end(std::uint32_t which, bool by_itself);
+  void plan(Nanos after, Event event) { world_.plan(world_.now() + after, event); }
+  void plan_deadline(std::uint32_t which);
+  void test_deadline(std::uint32_t which);
+  bool current(const Event& event) const { return clients_[event.which].request == event.turn; }
+
+  // Notices.
+  void on_notice(NodeId id, const node::Node::Notice& notice);
+  void on_notice(NodeId id, const Host::Locks::Notice& notice);
+  void on_notice(NodeId id, const Host::Groups::Notice& notice);
+  void on_update(NodeId id, const LockUpdate& update);
+  void on_update(NodeId id, const groups::LeadershipUpdate& update);
+
+  // Faults.
+  void crash(NodeId id, bool power);
+  void start(NodeId id);
+  void resume(NodeId id);
+  void resign(const Event& event);
+  void update_partition();
+  void calm();
+
+  // Properties.
+  void judge_step(NodeId id);
+  void judge_end();
+
+  Setup setup_;
+  election::Rules rules_;
+  node::SyncRules sync_rules_;
+  std::vector<wire::Directory> directories_;  // by host
+  std::vector<Machine> machines_;
+  std::vector<Client> clients_;
+  std::vector<sim::lock::Ledger> ledgers_;  // by lock
+  std::vector<Instant> entered_;            // by lock: last entry
+  std::vector<tempo::lock::Token> terms_;   // by group: last term
+  std::vector<std::uint32_t> parts_;        // by host: bit set of the hosts that do not hear it
+  std::optional<std::uint32_t> cut_;        // the hosts of one side of a partition
+  std::vector<HostId> voters_;              // the first voters; empty: none known
+  Stream power_;
+  bool calm_ = false;
+  Outcome outcome_;
+  World world_;
+};
+
+Link link_of(bool calm) {
+  Link link{.delay = Delay::uniform(100us, 800us)};
+  if (calm) return link;
+  link.loss = 0.01;
+  link.duplicate = 0.01;
+  link.reorder = 0.01;
+  link.lateness = Delay::uniform(0s, 3s);
+  return link;
+}
+
+tempo::lock::lease::Rules lease_rules() {
+  return {.lease = 2s, .longest = 2s, .drift = Ppb{1'000'000}, .suppress_replies = true};
+}
+
+Cluster::Cluster(const Setup& setup)
+    : setup_(setup),
+      rules_{.timing = *election::profile("lan")},
+      directories_(setup.nodes),
+      machines_(setup.nodes),
+      entered_(kLocks),
+      terms_(kGroups, tempo::lock::kNoToken),
+      parts_(setup.nodes),
+      power_(setup.seed, std::to_underlying(Cause::plan), kPower),
+      world_(
+          {.nodes = setup.nodes,
+           .seed = setup.seed,
+           .link = link_of(false),
+           .write = Delay::uniform(200us, 20ms),
+           .ignore_order = setup.ignore_order,
+           .forget_persisted = setup.forget_persisted,
+           .notify_twice = setup.notify_twice},
+          [this](NodeId id, Incarnation incarnation) { return make(id, incarnation); }, *this) {
+  CHECK(setup.nodes > 0 && setup.nodes <= kMaxHosts && setup.clients <= kMaxClients);
+  sync_rules_.interval = rules_.timing.adjtime;
+  std::vector<NodeId> sites;
+  for (std::uint32_t i = 0; i < setup.clients; ++i) {
+    clients_.push_back({.host = NodeId{i % setup.nodes}});
+    sites.push_back(clients_.back().host);
+  }
+  for (std::uint32_t lock = 0; lock < kLocks; ++lock) ledgers_.emplace_back(setup.nodes, sites);
+  Stream clocks(setup.seed, std::to_underlying(Cause::plan), kClocks);
+  for (std::uint32_t i = 0; i < setup.nodes; ++i) {
+    for (std::uint32_t other = 0; other < setup.nodes; ++other)
+      CHECK(directories_[i].admit(host_at(other))->node == NodeId{other});
+    world_.set_clock(
+        NodeId{i},
+        Oscillator(
+            {.offset = 1 + clocks.unit(), .rate = (clocks.unit() * 2 - 1) * 50e-6, .wander = 1e-9},
+            Stream(setup.seed, std::to_underlying(Cause::plan), 100 + i)));
+    world_.set_boot_clock(NodeId{i}, Nanos{static_cast<std::int64_t>(clocks.unit() * 1e12)}, Ppb{});
+  }
+}
+
+Outcome Cluster::run() {
+  outcome_.plan = plan_of(setup_);
+  for (std::uint32_t i = 0; i < outcome_.plan.size(); ++i)
+    if (!setup_.keep || std::ranges::binary_search(*setup_.keep, i))
+      world_.plan(outcome_.plan[i].at, outcome_.plan[i].event);
+  world_.plan(Instant{} + setup_.faulty(), {.kind = Event::Kind::calm});
+  for (std::uint32_t i = 0; i < setup_.nodes; ++i) start(NodeId{i});
+  world_.run_until(Instant{} + setup_.until);
+  if (world_.exhausted()) violated("no-storm", "too many messages; the run stopped");
+  judge_end();
+  outcome_.events = world_.events();
+  for (const sim::lock::Ledger& ledger : ledgers_) outcome_.entries += ledger.tally().entries;
+  return std::move(outcome_);
+}
+
+Host Cluster::make(NodeId id, Incarnation incarnation) {
+  const std::uint32_t i = index(id);
+  Machine& machine = machines_[i];
+  machine.highest = kNoEpoch;
+  machine.shown.reset();
+  const Instant now = world_.local_now(id);
+  node::Node node({.self = id, .incarnation = incarnation}, 1, rules_,
+                  {.now = now, .shows = kWallStart + now.time_since_epoch()}, sync_rules_);
+  const Disk<Host>& disk = world_.disk(id);
+  const bool good = disk.file() == Disk<Host>::File::good;
+  const std::string kernel = fmt::format("kernel {} of {}", machine.boots, i);
+  Host::Locks locks({.self = host_at(i),
+                     .life = incarnation,
+                     .hosts = &directories_[i],
+                     .expected = static_cast<std::uint8_t>(setup_.voters()),
+                     .rules = lease_rules(),
+                     .kernel = kernel,
+                     .record = good ? std::optional(disk.record()) : std::nullopt});
+  groups::GroupService groups({.self = id,
+                               .life = incarnation,
+                               .hosts = &directories_[i],
+                               .rules = {.lease = lease_rules().lease}});
+  return {std::move(node), std::move(locks), std::move(groups)};
+}
+
+void Cluster::violated(std::string_view property, std::string text) {
+  if (outcome_.violations.size() < kMaxViolations)
+    outcome_.violations.push_back({std::string(property), world_.now(), std::move(text)});
+}
+
+// --- clients ---
+
+// A paused daemon finds its clients' requests when it resumes; a dead one has no clients.
+void Cluster::send(NodeId id, const Host::Command& command) {
+  if (!world_.up(id)) return;
+  if (world_.paused(id))
+    machines_[index(id)].inbox.push_back(command);
+  else
+    world_.command(id, command);
+}
+
+void Cluster::acquire(const Event& event) {
+  Client& client = clients_[event.which];
+  if (client.state != Client::State::idle || !world_.up(client.host)) return;
+  ++client.request;
+  client.state = Client::State::waits;
+  client.lock = event.lock;
+  client.mode = event.number == 1 ? Mode::shared : Mode::exclusive;
+  client.span = event.span;
+  client.orphan = false;
+  client.since = world_.now();
+  ledgers_[client.lock].asked(event.which, world_.now());
+  plan(20s, {.kind = Event::Kind::quit, .which = event.which, .turn = client.request});
+  send(client.host, Host::Locks::Command{locks::Acquire{.client = ClientId{number_of(event.which)},
+                                                        .name = lock_name(event.lock),
+                                                        .mode = client.mode,
+                                                        .kind = kKinds[event.lock]}});
+}
+
+void Cluster::stand(const Event& event) {
+  Client& client = clients_[event.which];
+  if (client.state != Client::State::idle || !world_.up(client.host)) return;
+  ++client.request;
+  client.state = Client::State::stands;
+  client.lock = event.lock;
+  client.acts = client.orphan = false;
+  plan(event.span, {.kind = Event::Kind::quit, .which = event.which, .turn = client.request});
+  send(client.host, Host::Groups::Command{Host::Groups::Stand{
+                        .user = groups::UserId{number_of(event.which)},
+                        .group = group_name(event.lock),
+                        .terms = {groups::Criterion::weight,
+                                  event.lock == 0 ? groups::Algorithm::b1 : groups::Algorithm::c},
+                        .capacity = static_cast<groups::Capacity>(event.number),
+                        .min_stay = 1s}});
+}
+
+void Cluster::go_idle(std::uint32_t which) {
+  Client& client = clients_[which];
+  if (client.state == Client::State::waits) ledgers_[client.lock].gave_up(which);
+  if (client.state == Client::State::inside) ledgers_[client.lock].left(which);
+  client.state = Client::State::idle;
+  client.acts = client.orphan = false;
+  ++client.request;
+}
+
+// The client leaves, gives up or dies; its daemon notices at once.
+void Cluster::end(std::uint32_t which, bool by_itself) {
+  const Client client = clients_[which];
+  if (client.state == Client::State::idle) return;
+  const std::uint32_t number = number_of(which);
+  go_idle(which);
+  if (client.orphan || !by_itself) return;
+  if (client.state == Client::State::stands)
+    send(client.host, Host::Groups::Command{Host::Groups::Withdraw{groups::UserId{number}}});
+  else
+    send(client.host, Host::Locks::Command{locks::Release{ClientId{number}}});
+}
+
+// The test runs a little before the deadline and repeats itself until less than a microsecond is
+// left: a client that stops late would be blamed for the driver.
+void Cluster::plan_deadline(std::uint32_t which) {
+  const Client& client = clients_[which];
+  const Nanos left = client.deadline - boot_now(client.host);
+  plan(std::max(left * 997 / 1000, Nanos{1}),
+       {.kind = Event::Kind::deadline, .which = which, .turn = client.request});
+}
+
+void Cluster::test_deadline(std::uint32_t which) {
+  const Client& client = clients_[which];
+  if (client.state != Client::State::inside && !client.acts) return;
+  if (client.deadline - boot_now(client.host) > 1us) return plan_deadline(which);
+  if (client.state == Client::State::stands && !client.orphan) {
+    clients_[which].acts = false;  // tempod reports the loss later
+    return;
+  }
+  end(which, true);
+}
+
+// --- notices ---
+
+void Cluster::on_notice(NodeId id, const node::Node::Notice& notice) {
+  Machine& machine = machines_[index(id)];
+  if (const auto* clock = std::get_if<node::Node::ClockNotice>(&notice))
+    machine.stepped |= std::holds_alternative<node::Stepped>(clock->notice);
+  const auto* const of_election = std::get_if<node::Node::ElectionNotice>(&notice);
+  if (of_election == nullptr) return;
+  const election::Notice& news = of_election->notice;
+  if (news.news == Change::leads) ++outcome_.masters;
+  if (news.news != Change::adjusted && news.news != Change::set) return;
+  if (news.epoch < machine.highest)
+    violated("obeys-newest", fmt::format("{} applied a correction of epoch {} after epoch {}",
+                                         index(id) + 1, news.epoch.round, machine.highest.round));
+  machine.highest = std::max(machine.highest, news.epoch);
+}
+
+void Cluster::on_notice(NodeId id, const Host::Locks::Notice& notice) {
+  if (const auto* update = std::get_if<LockUpdate>(&notice)) return on_update(id, *update);
+  if (!std::holds_alternative<Host::Locks::VotersAgreed>(notice)) return;
+  const std::vector<HostId>& voters = world_.machine(id).locks()->record().voters;
+  if (voters_.empty()) voters_ = voters;
+  if (voters_ != voters)
+    violated("one-voter-set", fmt::format("{} knows other first voters", index(id) + 1));
+}
+
+void Cluster::on_update(NodeId id, const LockUpdate& update) {
+  const std::uint32_t which = (std::to_underlying(update.client) - 1) % setup_.clients;
+  Client& client = clients_[which];
+  // A late answer to a client that has gone; the driver told the daemon so.
+  if (number_of(which) != std::to_underlying(update.client) || client.host != id) return;
+  sim::lock::Ledger& ledger = ledgers_[client.lock];
+  switch (update.kind) {
+    case LockUpdate::Kind::granted: {
+      if (client.state != Client::State::waits)
+        return violated("one-answer",
+                        fmt::format("client {} got lock {} twice", which + 1, client.lock));
+      if (boot_now(id) >= update.deadline) return end(which, true);  // the notice came too late
+      const auto before = ledger.tally();
+      ledger.entered(which, client.mode, update.token, world_.now());
+      if (ledger.tally().violations > before.violations)
+        violated("exclusion", fmt::format("client {} entered {} beside another", which + 1,
+                                          lock_name(client.lock)));
+      if (ledger.tally().token_disorder > before.token_disorder)
+        violated("token-order",
+                 fmt::format("client {} entered {} with token {}", which + 1,
+                             lock_name(client.lock), std::to_underlying(update.token)));
+      client.state = Client::State::inside;
+      client.deadline = update.deadline;
+      entered_[client.lock] = world_.now();
+      plan(client.span, {.kind = Event::Kind::leave, .which = which, .turn = client.request});
+      return plan_deadline(which);
+    }
+    case LockUpdate::Kind::extended:
+      if (client.state == Client::State::inside && boot_now(id) < client.deadline)
+        client.deadline = std::max(client.deadline, update.deadline);
+      return;
+    case LockUpdate::Kind::lost:
+    case LockUpdate::Kind::refused:
+      return go_idle(which);
+  }
+}
+
+void Cluster::on_notice(NodeId id, const Host::Groups::Notice& notice) {
+  if (const auto* update = std::get_if<groups::LeadershipUpdate>(&notice)) on_update(id, *update);
+  if (const auto* refused = std::get_if<groups::Refused>(&notice); refused && refused->user) {
+    const std::uint32_t which = (std::to_underlying(*refused->user) - 1) % setup_.clients;
+    if (number_of(which) == std::to_underlying(*refused->user)) go_idle(which);
+  }
+}
+
+void Cluster::on_update(NodeId id, const groups::LeadershipUpdate& update) {
+  using Kind = groups::LeadershipUpdate::Kind;
+  const std::uint32_t which = (std::to_underlying(update.user) - 1) % setup_.clients;
+  Client& client = clients_[which];
+  if (number_of(which) != std::to_underlying(update.user) || client.host != id) return;
+  switch (update.kind) {
+    case Kind::leads:
+      if (boot_now(id) >= update.deadline) return;
+      for (std::uint32_t i = 0; i < clients_.size(); ++i)
+        if (clients_[i].acts && clients_[i].lock == client.lock &&
+            clients_[i].state == Client::State::stands)
+          violated("one-leader", fmt::format("client {} leads {} beside client {}", which + 1,
+                                             group_name(client.lock), i + 1));
+      if (update.term <= terms_[client.lock])
+        violated("term-order", fmt::format("client {} leads {} in term {} after term {}", which + 1,
+                                           group_name(client.lock), std::to_underlying(update.term),
+                                           std::to_underlying(terms_[client.lock])));
+      terms_[client.lock] = std::max(terms_[client.lock], update.term);
+      ++outcome_.terms;
+      client.acts = true;
+      client.deadline = update.deadline;
+      return plan_deadline(which);
+    case Kind::extended:
+      if (client.acts && boot_now(id) < client.deadline)
+        client.deadline = std::max(client.deadline, update.deadline);
+      return;
+    case Kind::stop:
+      plan(5ms, {.kind = Event::Kind::stopped, .which = which, .turn = client.request});
+      return;
+    case Kind::lost:
+      client.acts = false;
+      return;
+    case Kind::job_done:
+      return go_idle(which);
+    case Kind::follows:
+    case Kind::no_majority:
+      return;
+  }
+}
+
+// --- events ---
+
+void Cluster::happen(const Event& event) {
+  using enum Event::Kind;
+  const bool of_client = event.kind <= offer || event.kind == quit || event.kind == leave ||
+                         event.kind == deadline || event.kind == stopped;
+  const NodeId id = of_client ? clients_[event.which].host : NodeId{event.which};
+  switch (event.kind) {
+    case acquire:
+      return this->acquire(event);
+    case stand:
+      return this->stand(event);
+    case die:
+      return end(event.which, true);
+    case offer:
+      if (clients_[event.which].state == Client::State::stands && !clients_[event.which].orphan)
+        send(id, Host::Groups::Command{
+                     Host::Groups::Offer{groups::UserId{number_of(event.which)},
+                                         static_cast<groups::Capacity>(event.number)}});
+      return;
+    case quit:
+      if (current(event) && clients_[event.which].state != Client::State::inside)
+        end(event.which, true);
+      return;
+    case leave:
+      if (current(event)) end(event.which, true);
+      return;
+    case deadline:
+      if (current(event)) test_deadline(event.which);
+      return;
+    case stopped:
+      if (!current(event)) return;
+      clients_[event.which].acts = false;
+      return send(
+          id, Host::Groups::Command{Host::Groups::Stopped{groups::UserId{number_of(event.which)}}});
+    case crash:
+    case reboot:
+      this->crash(id, event.kind == reboot);
+      return plan(event.span, {.kind = restart, .which = event.which});
+    case damage:
+      this->crash(id, true);
+      world_.disk(id).damage();
+      return plan(event.span, {.kind = restart, .which = event.which});
+    case blackout:
+      for (std::uint32_t i = 0; i < setup_.nodes; ++i) {
+        this->crash(NodeId{i}, event.which % 2 == 0);
+        plan(event.span * (i + 1) / setup_.nodes, {.kind = restart, .which = i});
+      }
+      return;
+    case restart:
+      return start(id);
+    case suspend:
+      if (world_.up(id)) machines_[event.which].sleeps = true;
+      [[fallthrough]];
+    case pause:
+      world_.pause(id);
+      return plan(event.span, {.kind = Event::Kind::resume, .which = event.which});
+    case Event::Kind::resume:
+      return this->resume(id);
+    case Event::Kind::resign:
+      return this->resign(event);
+    case Event::Kind::partition:
+      cut_ = static_cast<std::uint32_t>(event.number);
+      update_partition();
+      return plan(event.span, {.kind = heal});
+    case heal:
+      cut_.reset();
+      return update_partition();
+    case one_way:
+      parts_[event.which] = static_cast<std::uint32_t>(event.number);
+      update_partition();
+      return plan(event.span, {.kind = hear, .which = event.which});
+    case hear:
+      parts_[event.which] = 0;
+      return update_partition();
+    case rate:
+      return world_.clock(id).change_rate(static_cast<double>(event.number) * 1e-9);
+    case step:
+      return;
+    case slew:
+      return world_.set_boot_clock(id, world_.boot_minus_raw(id), Ppb{event.number});
+    case slow_disk:
+      world_.set_disk_works(id, false);
+      return plan(event.span, {.kind = disk_works, .which = event.which});
+    case disk_works:
+      return world_.set_disk_works(id, true);
+    case Event::Kind::calm:
+      return this->calm();
+  }
+}
+
+// The clients of a dead daemon go on until their deadlines. With the power the clients are gone
+// too, and the boot clock begins at zero.
+void Cluster::crash(NodeId id, bool power) {
+  if (!world_.up(id)) return;
+  Machine& machine = machines_[index(id)];
+  const std::size_t writing = world_.disk(id).writing();
+  const std::size_t kept = power_.below(writing + 1);
+  const bool torn = power && setup_.scenario >= Scenario::disk && power_.chance(0.05);
+  world_.crash(id, kept, torn);
+  machine.inbox.clear();
+  machine.sleeps = false;
+  for (std::uint32_t i = 0; i < clients_.size(); ++i) {
+    Client& client = clients_[i];
+    if (client.host != id || client.state == Client::State::idle) continue;
+    if (!power && (client.state == Client::State::inside || client.acts))
+      client.orphan = true;
+    else
+      go_idle(i);
+  }
+  if (!power) return;
+  ++machine.boots;
+  world_.set_boot_clock(id, -world_.local_now(id).time_since_epoch(), Ppb{});
+}
+
+void Cluster::start(NodeId id) {
+  if (!world_.up(id)) world_.start(id);
+}
+
+void Cluster::resume(NodeId id) {
+  Machine& machine = machines_[index(id)];
+  if (std::exchange(machine.sleeps, false)) {
+    crash(id, false);
+    return start(id);
+  }
+  world_.resume(id);
+  for (const Host::Command& command : std::exchange(machine.inbox, {})) send(id, command);
+}
+
+void Cluster::resign(const Event& event) {
+  for (std::uint32_t i = 0; i < setup_.nodes; ++i) {
+    const NodeId id{i};
+    if (!world_.up(id)) continue;
+    if (event.lock < kGroups)
+      send(id, Host::Groups::Command{Host::Groups::Resign{group_name(event.lock)}});
+    else
+      send(id, node::Node::Command{node::Node::ElectionCommand{
+                   .network = 0, .command = election::Command::resign}});
+  }
+}
+
+void Cluster::update_partition() {
+  const std::uint32_t n = setup_.nodes;
+  std::vector<bool> blocked(std::size_t{n} * n);
+  bool any = false;
+  for (std::uint32_t from = 0; from < n; ++from)
+    for (std::uint32_t to = 0; to < n; ++to) {
+      const bool apart = cut_ && (*cut_ >> from & 1) != (*cut_ >> to & 1);
+      const bool unheard = (parts_[from] >> to & 1) != 0;
+      blocked[std::size_t{from} * n + to] = from != to && (apart || unheard);
+      any = any || blocked[std::size_t{from} * n + to];
+    }
+  if (!any) blocked.clear();
+  world_.set_partition(std::move(blocked));
+}
+
+void Cluster::calm() {
+  calm_ = true;
+  cut_.reset();
+  std::ranges::fill(parts_, 0);
+  update_partition();
+  world_.set_link(link_of(true));
+  for (std::uint32_t i = 0; i < setup_.nodes; ++i) {
+    const NodeId id{i};
+    world_.set_disk_works(id, true);
+    if (world_.up(id) && world_.paused(id)) resume(id);
+    start(id);
+  }
+}
+
+// --- properties ---
+
+void Cluster::judge_step(NodeId id) {
+  const Host& machine = world_.machine(id);
+  Machine& seen = machines_[index(id)];
+  if (const char* broken = machine.check())
+    violated("invariant", fmt::format("{}: {}", index(id) + 1, broken));
+  if (const election::MasterElection* election = machine.node().network(0))
+    seen.highest = std::max(seen.highest, election->followed());
+  const node::Reading reading = machine.node().sync().reading(world_.local_now(id));
+  if (reading.status != node::Reading::Status::unsynchronized &&
+      (reading.time < reading.earliest || reading.latest < reading.time))
+    violated("bound-order", fmt::format("{} shows a time outside its bounds", index(id) + 1));
+  if (seen.shown && reading.time < *seen.shown && !seen.stepped)
+    violated("monotonic", fmt::format("the clock of {} went back by {} ns", index(id) + 1,
+                                      (*seen.shown - reading.time).count()));
+  seen.shown = reading.time;
+  seen.stepped = false;
+}
+
+void Cluster::judge_end() {
+  NodeId master = kNobody;
+  for (std::uint32_t i = 0; i < setup_.nodes; ++i) {
+    const election::MasterElection& election = *world_.machine(NodeId{i}).node().network(0);
+    if (election.state() != election::State::master) continue;
+    if (master != kNobody)
+      return violated("one-master", fmt::format("{} and {} are masters", index(master) + 1, i + 1));
+    master = NodeId{i};
+  }
+  if (master == kNobody) return violated("one-master", "no node is master");
+  const auto reading = [&](NodeId id) {
+    return world_.machine(id).node().sync().reading(world_.local_now(id));
+  };
+  const node::Reading network = reading(master);
+  for (std::uint32_t i = 0; i < setup_.nodes; ++i) {
+    const NodeId id{i};
+    const election::MasterElection& election = *world_.machine(id).node().network(0);
+    if (id != master && election.master() != master)
+      violated("one-master", fmt::format("{} does not follow {}", i + 1, index(master) + 1));
+    const node::Reading here = reading(id);
+    if (here.status != node::Reading::Status::unsynchronized &&
+        (network.time < here.earliest || network.time > here.latest))
+      violated(
+          "one-time",
+          fmt::format("the bounds of {} miss the master's time by {} ns", i + 1,
+                      std::max(here.earliest - network.time, network.time - here.latest).count()));
+  }
+  for (std::uint32_t i = 0; i < clients_.size(); ++i) {
+    const Client& client = clients_[i];
+    const Nanos waited = world_.now() - std::max(client.since, entered_[client.lock]);
+    if (client.state == Client::State::waits && waited > kLongestWait)
+      violated("progress", fmt::format("client {} waits for {}, which no client enters for {} s",
+                                       i + 1, lock_name(client.lock), waited / 1s));
+  }
+}
+
+}  // namespace
+
+Outcome run(const Setup& setup) { return std::make_unique<Cluster>(setup)->run(); }
+
+std::vector<std::uint32_t> shrunk(const Setup& setup, const Outcome& outcome) {
+  const std::string property = outcome.violations.front().property;
+  std::vector<std::uint32_t> all;
+  for (std::uint32_t i = 0; i < outcome.plan.size(); ++i)
+    if (!setup.keep || std::ranges::binary_search(*setup.keep, i)) all.push_back(i);
+  return fewest(
+      std::move(all),
+      [&](const std::vector<std::uint32_t>& keep) {
+        Setup smaller = setup;
+        smaller.keep = keep;
+        const Outcome again = run(smaller);
+        return !again.kept() && again.violations.front().property == property;
+      },
+      300);
+}
+
+}  // namespace tempo::sim::daemon

@@ -1,0 +1,43 @@
+#include "lab/studies/daemon/daemon_world.h"
+
+#include <iterator>
+#include <string>
+
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+namespace tempo::sim::daemon {
+namespace {
+
+std::string text_of(const daemon::Setup& setup, const Outcome& outcome) {
+  std::string text = fmt::format("seed {}\n", setup.seed);
+  for (const Violation& violation : outcome.violations)
+    fmt::format_to(std::back_inserter(text), "{} at {} ms: {}\n", violation.property,
+                   violation.at.time_since_epoch() / 1ms, violation.text);
+  return text;
+}
+
+class EveryScenario : public testing::TestWithParam<Scenario> {};
+INSTANTIATE_TEST_SUITE_P(Daemon, EveryScenario,
+                         testing::Values(Scenario::churn, Scenario::partition, Scenario::restart,
+                                         Scenario::disk, Scenario::everything));
+
+TEST_P(EveryScenario, KeepsTheProperties) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    const daemon::Setup setup{.scenario = GetParam(), .seed = seed};
+    const Outcome outcome = run(setup);
+    EXPECT_TRUE(outcome.kept()) << text_of(setup, outcome);
+    EXPECT_GT(outcome.entries, 20U);
+    EXPECT_GT(outcome.masters, 0U);
+  }
+}
+
+TEST(Daemon, IsDeterministic) {
+  const daemon::Setup setup{.seed = 3, .until = 20s};
+  const Outcome first = run(setup);
+  EXPECT_EQ(first.hash, run(setup).hash);
+  EXPECT_NE(first.hash, run({.seed = 4, .until = 20s}).hash);
+}
+
+}  // namespace
+}  // namespace tempo::sim::daemon
