@@ -214,7 +214,10 @@ TEST(RingLink, NeedsNoNetworkForOneStation) {
   for (const ring::EquitableRules& rules : {plain(1), careful(1)}) {
     Harness<RingElection> harness{{kZero, Incarnation{5}, rules}};
     EXPECT_TRUE(harness.command().empty());
-    EXPECT_EQ(harness.machine.timers().first(), kStart);
+    // On a real network a station sends to itself at a pace: a lone station that relayed a message
+    // of a dead one sent it to itself without end at one instant.
+    const Nanos pace = rules.link.courier ? rules.link.courier->interval / 64 : Nanos{0};
+    EXPECT_EQ(harness.machine.timers().first(), kStart + pace);
     EXPECT_TRUE(harness.on_timer().empty());
     EXPECT_EQ(harness.machine.leader(), kZero);
     for (int i = 0; i < 3 && harness.machine.timers().first() != kNever; ++i) harness.on_timer();
