@@ -140,7 +140,7 @@ TEST(Sweep, IsReproducibleForEveryCommand) {
            Case{"sim election", "", "nodes = [3, 4]"},
            Case{"sim election", "runs = 2\nbaselines = true", "nodes = [3, 4]"},
            Case{"sim capacity", "runs = 5", "algorithm = [\"a\", \"c\"]"},
-           Case{"sim daemon", "until = \"10s\"", "seed = [1, 2]"},
+           Case{"sim daemon", "until = \"20s\"", "seed = [1, 2]"},
            Case{"sim sync", "clients = 2\nseconds = 1200", "seed = [1, 2]"},
            Case{"sim app", "runs = 2", "seed = [1, 2]"},
            Case{"sim ring", "runs = 20", "stations = [3, 5]"},

@@ -44,7 +44,7 @@ sim lock --entries 200
 sim lock --entries 200 --kind optimistic
 sim lock --entries 200 --kind lease
 sim capacity --runs 20
-sim daemon --until 10s --runs 2
+sim daemon --until 20s --runs 2
 sim daemon --until 20s --runs 4 --fault notify-twice
 sim app
 sim app group-server --runs 3

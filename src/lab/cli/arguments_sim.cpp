@@ -212,7 +212,8 @@ void describe_sim_daemon(CLI::App& command, SimDaemonArguments& arguments) {
          "number of clients, which acquire locks, stand for groups and die");
   option(command, "--scenario", arguments.scenario, sim::daemon::scenario_names());
   option(command, "--until", arguments.until,
-         "simulated time of a run; the faults end after three quarters of it");
+         "simulated time of a run, at least 20s; no faults happen in its last quarter, nor in its "
+         "last 15 s");
   describe_runs(command, arguments, "--runs", arguments.runs, "number of runs");
   command.add_flag("--shrink", arguments.shrink,
                    "find the fewest planned events with which the first failing run still fails");

@@ -62,8 +62,8 @@ Result<Setup> parse_setup(const SimDaemonArguments& arguments) {
     return std::unexpected(
         fmt::format("--runs must be from 1 to {}, not {}", kMaxRuns, arguments.runs));
   TRY(until, parse_span(arguments.until));
-  if (until < 10s || until > 24h)
-    return std::unexpected(std::string("--until must be from 10s to 24h"));
+  if (until < 20s || until > 24h)
+    return std::unexpected(std::string("--until must be from 20s to 24h"));
   if (const auto why_not = why_not_threads(arguments.threads)) return std::unexpected(*why_not);
   Setup setup{.nodes = arguments.nodes,
               .clients = arguments.clients,

@@ -6,6 +6,7 @@
 // leaving events out.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -34,7 +35,7 @@ struct Setup {
   std::uint32_t clients = 8;
   Scenario scenario = Scenario::everything;
   std::uint64_t seed = 1;
-  Nanos until = 60s;                                 // faults end after three quarters of it
+  Nanos until = 60s;                                 // at least 20 s
   std::optional<std::vector<std::uint32_t>> keep{};  // planned events that happen; unset: all
 
   // Deliberate faults of the driver, to show that the properties notice them.
@@ -44,7 +45,8 @@ struct Setup {
 
   // Number of the first voters: all hosts, or a bare majority of them.
   std::uint32_t voters() const { return seed % 2 == 0 ? nodes : nodes / 2 + 1; }
-  Nanos faulty() const { return until * 3 / 4; }
+  // The network recovers during the last quarter, and for at least 15 s.
+  Nanos faulty() const { return until - std::max<Nanos>(until / 4, 15s); }
 };
 
 // One planned event. A client that cannot do what its event asks, because it is busy or its daemon
