@@ -17,7 +17,6 @@ namespace tempo::check {
 namespace {
 
 using Algorithm = CapacityAlgorithm;
-using election::capacity::missing_row;
 using election::capacity::Mutation;
 namespace a = election::capacity_a;
 namespace b1 = election::capacity_b1;
@@ -96,39 +95,39 @@ struct MissingRow {
 void PrintTo(const MissingRow& row, std::ostream* out) { *out << row.name; }
 
 constexpr MissingRow kMissing[] = {
-    {&a::kTable[0], "a_1", {a_sound, "no-dead-end"}, {}},
-    {&a::kTable[1], "a_2", {a_sound, "best-wins"}, {}},
-    {&a::kTable[2], "a_3", {a_sound, "phase and timer do not match"}, {}},
-    {&b1::kTable[0], "b1_1", {b1_together, "no-dead-end"}, {}},
-    {&b1::kTable[1], "b1_2", {b1_any_time, "best-wins"}, {}},
-    {&b1::kTable[2], "b1_3", {b1_any_time, "no-dead-end"}, {}},
-    {&b1::kTable[3], "b1_5", {b1_any_time, "best-wins"}, {}},
-    {&b1::kTable[4], "b1_6a", {b1_together, "one-election"}, {}},
-    {&b1::kTable[5], "b1_6", {b1_any_time, "collects bids without a timer"}, {}},
-    {&b1::kTable[6], "b1_8a", {b1_crash, "no-dead-end"}, {}},
-    {&b1::kTable[7], "b1_8b", {b1_crash, "no-dead-end"}, {}},
-    {&b1::kTable[8], "b1_9a", {b1_crash, "no-dead-end"}, {}},
-    {&b2::kTable[0], "b2_1", {b2_together, "no-dead-end"}, {}},
-    {&b2::kTable[1], "b2_2", {b2_any_time, "best-wins"}, {}},
-    {&b2::kTable[2], "b2_3", {b2_any_time, "no-dead-end"}, {}},
-    {&b2::kTable[3], "b2_5", {b2_byzantine, "unique"}, {}},
-    {&b2::kTable[4], "b2_5a", {b2_byzantine, "unique"}, {}},
-    {&b2::kTable[5], "b2_6", {b2_any_time, "phase and timer do not match"}, {}},
-    {&b2::kTable[6], "b2_8", {b2_byzantine, "unique"}, {}},
-    {&b2::kTable[7],
+    {&a::kRows[0], "a_1", {a_sound, "no-dead-end"}, {}},
+    {&a::kRows[1], "a_2", {a_sound, "best-wins"}, {}},
+    {&a::kRows[2], "a_3", {a_sound, "phase and timer do not match"}, {}},
+    {&b1::kRows[0], "b1_1", {b1_together, "no-dead-end"}, {}},
+    {&b1::kRows[1], "b1_2", {b1_any_time, "best-wins"}, {}},
+    {&b1::kRows[2], "b1_3", {b1_any_time, "no-dead-end"}, {}},
+    {&b1::kRows[3], "b1_5", {b1_any_time, "best-wins"}, {}},
+    {&b1::kRows[4], "b1_6a", {b1_together, "one-election"}, {}},
+    {&b1::kRows[5], "b1_6", {b1_any_time, "collects bids without a timer"}, {}},
+    {&b1::kRows[6], "b1_8a", {b1_crash, "no-dead-end"}, {}},
+    {&b1::kRows[7], "b1_8b", {b1_crash, "no-dead-end"}, {}},
+    {&b1::kRows[8], "b1_9a", {b1_crash, "no-dead-end"}, {}},
+    {&b2::kRows[0], "b2_1", {b2_together, "no-dead-end"}, {}},
+    {&b2::kRows[1], "b2_2", {b2_any_time, "best-wins"}, {}},
+    {&b2::kRows[2], "b2_3", {b2_any_time, "no-dead-end"}, {}},
+    {&b2::kRows[3], "b2_5", {b2_byzantine, "unique"}, {}},
+    {&b2::kRows[4], "b2_5a", {b2_byzantine, "unique"}, {}},
+    {&b2::kRows[5], "b2_6", {b2_any_time, "phase and timer do not match"}, {}},
+    {&b2::kRows[6], "b2_8", {b2_byzantine, "unique"}, {}},
+    {&b2::kRows[7],
      "b2_8a_normal",
      {},
      "with one order for all processes a bid precedes every report"},
-    {&b2::kTable[8], "b2_8a_coll1", {b2_byzantine, "unique"}, {}},
-    {&b2::kTable[9], "b2_9", {b2_any_time, "phase and timer do not match"}, {}},
-    {&c::kTable[0], "c_1", {c_together, "no-dead-end"}, {}},
-    {&c::kTable[1], "c_2", {c_any_time, "best-wins"}, {}},
-    {&c::kTable[5], "c_6", {c_two_losses, "one-master"}, {}},
-    {&c::kTable[6], "c_6a_elected", {c_any_time, "no-help"}, {}},
-    {&c::kTable[13], "c_9", {c_two_losses, "one-master"}, {}},
-    {&c::kTable[15], "c_11", {c_any_time, "phase and timer do not match"}, {}},
-    {&c::kTable[20], "c_16", {c_any_time, "no-help"}, {}},
-    {&c::kTable[26], "c_21", {c_any_time, "phase and timer do not match"}, {}},
+    {&b2::kRows[8], "b2_8a_coll1", {b2_byzantine, "unique"}, {}},
+    {&b2::kRows[9], "b2_9", {b2_any_time, "phase and timer do not match"}, {}},
+    {&c::kRows[0], "c_1", {c_together, "no-dead-end"}, {}},
+    {&c::kRows[1], "c_2", {c_any_time, "best-wins"}, {}},
+    {&c::kRows[5], "c_6", {c_two_losses, "one-master"}, {}},
+    {&c::kRows[6], "c_6a_elected", {c_any_time, "no-help"}, {}},
+    {&c::kRows[13], "c_9", {c_two_losses, "one-master"}, {}},
+    {&c::kRows[15], "c_11", {c_any_time, "phase and timer do not match"}, {}},
+    {&c::kRows[20], "c_16", {c_any_time, "no-help"}, {}},
+    {&c::kRows[26], "c_21", {c_any_time, "phase and timer do not match"}, {}},
 };
 
 // --- the tests ---
@@ -179,9 +178,9 @@ TEST(CapacityMutationTable, HasEveryRowOfAAndB) {
       return std::ranges::count(kMissing, static_cast<const void*>(&row), &MissingRow::row) == 1;
     });
   };
-  EXPECT_TRUE(listed(a::kTable));
-  EXPECT_TRUE(listed(b1::kTable));
-  EXPECT_TRUE(listed(b2::kTable));
+  EXPECT_TRUE(listed(a::kRows));
+  EXPECT_TRUE(listed(b1::kRows));
+  EXPECT_TRUE(listed(b2::kRows));
 }
 
 }  // namespace

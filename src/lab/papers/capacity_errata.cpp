@@ -232,8 +232,8 @@ std::optional<Shown> transition(Workshop& workshop, const CapacityWorld& world,
 
 const election::capacity_c::Row& row_of_c(std::string_view number) {
   const auto* row =
-      std::ranges::find(election::capacity_c::kTable, number, &election::capacity_c::Row::number);
-  CHECK(row != election::capacity_c::kTable.end());
+      std::ranges::find(election::capacity_c::kRows, number, &election::capacity_c::Row::number);
+  CHECK(row != std::end(election::capacity_c::kRows));
   return *row;
 }
 
@@ -249,7 +249,7 @@ void add_transition_15(Workshop& workshop, Findings& findings) {
        .candidates = 2,
        .together = true,
        .budget = {.losses = 1}},
-      named.phase, named.next,
+      named.from, named.to,
       {.id = "capacity-transition-15",
        .title = "Transition 15",
        .caption = "Shortest run, found by the checker: a bid is lost, two processes consider "
@@ -261,12 +261,12 @@ void add_transition_15(Workshop& workshop, Findings& findings) {
                              "a candidate without a rival will stop and become the new "
                              "master (transition 15)"),
               {.printed = "transition 15 leads to master",
-               .seen = way ? fmt::format("from {} to {}, after {} steps", name_of(named.phase),
-                                         name_of(named.next), way->steps())
+               .seen = way ? fmt::format("from {} to {}, after {} steps", name_of(named.from),
+                                         name_of(named.to), way->steps())
                            : "no counterexample was found",
                .repair = fmt::format("transition {}, from {} to {}", meant.number,
-                                     name_of(meant.phase), name_of(meant.next)),
-               .found = way && named.next != Phase::master && meant.next == Phase::master,
+                                     name_of(meant.from), name_of(meant.to)),
+               .found = way && named.to != Phase::master && meant.to == Phase::master,
                .diagram = "capacity-transition-15"}));
 }
 

@@ -181,21 +181,12 @@ void MasterElection::command(Turn<MasterElection>& turn, Command command) {
 // --- executing the table ---
 
 void MasterElection::happen(Step& step, Event event) {
-  const std::uint8_t cell =
-      table::kCells[static_cast<std::size_t>(state_)][static_cast<std::size_t>(event)];
-  if (cell == table::kIgnore) return;
-  CHECK(cell < std::size(table::kRows));
-  const Row& row = table::kRows[cell];
-  CHECK(row.from == state_);
+  const bool rules = state_ == State::master;
   if (event == Event::refuse && mutated(Mutation::ignore_refuse)) return;
-  if (event == Event::masterreq && row.from == State::master &&
-      mutated(Mutation::master_ignores_masterreq))
-    return;
-  if (event == Event::election && row.from == State::master &&
-      mutated(Mutation::master_ignores_election))
-    return;
-  if (row.to != state_) enter(row.to);
-  for (const Action action : row.actions) act(step, action);
+  if (event == Event::masterreq && rules && mutated(Mutation::master_ignores_masterreq)) return;
+  if (event == Event::election && rules && mutated(Mutation::master_ignores_election)) return;
+  MasterTable::take_row(
+      state_, event, [&](State next) { enter(next); }, [&](Action action) { act(step, action); });
   if (state_ != State::consistency) first_ = kNobody;
 }
 
@@ -239,8 +230,6 @@ void MasterElection::enter(State next) {
 
 void MasterElection::act(Step& step, Action action) {
   switch (action.verb) {
-    case Verb::none:
-      break;
     case Verb::broadcast: {
       auto kind = static_cast<Kind>(action.what);
       if (kind == Kind::resolve && rules_->variant.conflict_for_resolve) kind = Kind::conflict;

@@ -11,13 +11,11 @@
 // decides the event of a message.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <string_view>
 
-#include "base/check.h"
+#include "machine/table.h"
 #include "protocol/election/master_types.h"
 
 namespace tempo::election {
@@ -82,7 +80,6 @@ enum class Event : std::uint8_t {
 inline constexpr std::size_t kEvents = static_cast<std::size_t>(Event::count);
 
 enum class Verb : std::uint8_t {
-  none,
   broadcast,            // a message of this kind
   reply,                // a message of this kind to the sender
   start,                // this timer, with its configured time
@@ -119,36 +116,14 @@ enum class Verb : std::uint8_t {
 };
 
 struct Action {
-  Verb verb = Verb::none;
+  Verb verb{};
   std::uint8_t what = 0;  // a Kind or a Timer
 
   constexpr Action() = default;
   constexpr explicit(false) Action(Verb action, std::uint8_t with = 0) : verb(action), what(with) {}
 };
 
-template <class T, std::size_t kMax>
-struct ShortList {
-  std::array<T, kMax> items{};
-  std::size_t size = 0;
-
-  constexpr explicit(false) ShortList(T item) : items{item}, size(1) {}
-  constexpr ShortList(std::initializer_list<T> list) {
-    for (const T& item : list)
-      items[size++] = item;  // an overflow does not compile in a constant expression
-  }
-  constexpr const T* begin() const { return items.data(); }
-  constexpr const T* end() const { return items.data() + size; }
-};
-
-using Events = ShortList<Event, 16>;
-using Actions = ShortList<Action, 5>;
-
-struct Row {
-  State from{};
-  Events on;
-  State to{};
-  Actions actions;
-};
+using Row = TableRow<State, Event, Action>;
 
 namespace table {
 using S = State;
@@ -289,8 +264,7 @@ inline constexpr Row kRows[] = {
 };
 
 // Events that may occur and change nothing.
-struct Ignored { State in{}; ShortList<Event, 24> what; };
-inline constexpr Ignored kIgnored[] = {
+inline constexpr IgnoredIn<State, Event> kIgnored[] = {
 {S::startup,     {E::masterreq, E::slaveup, E::accept, E::refuse, E::conflict, E::stand, E::resign, E::claim}},
 {S::no_master,   {E::slaveup, E::accept, E::refuse, E::conflict, E::stand, E::resign, E::claim}},
 {S::master,      {E::refuse, E::masterack, E::masterup, E::adjtime, E::settime, E::loop, E::stand, E::claim}},
@@ -304,8 +278,7 @@ inline constexpr Ignored kIgnored[] = {
 
 // Events that occur in these states only: elsewhere event_of returns another event, or the timer
 // does not run.
-struct OnlyIn { Event what{}; ShortList<State, 8> states; };
-inline constexpr OnlyIn kOnlyIn[] = {
+inline constexpr OnlyIn<State, Event> kOnlyIn[] = {
 {E::masterreq_younger,     {S::startup}},
 {E::election_again,        {S::accept}},
 {E::election_older,        {S::candidate}},
@@ -343,46 +316,11 @@ inline constexpr OnlyIn kOnlyIn[] = {
 };
 // clang-format on
 
-// A cell of the table holds the number of a row or one of these values.
-inline constexpr std::uint8_t kMissing = 255, kIgnore = 254, kImpossible = 253, kTwice = 252;
-
-using Cells = std::array<std::array<std::uint8_t, kEvents>, kStates>;
-
-consteval Cells cells() {
-  Cells all{};
-  for (auto& state : all) state.fill(kMissing);
-  const auto put = [&](State state, Event event, std::uint8_t what) {
-    std::uint8_t& cell = all[static_cast<std::size_t>(state)][static_cast<std::size_t>(event)];
-    cell = cell == kMissing ? what : kTwice;
-  };
-  std::uint8_t number = 0;
-  for (const Row& row : kRows) {
-    for (const Event event : row.on) put(row.from, event, number);
-    ++number;
-  }
-  for (const Ignored& ignored : kIgnored)
-    for (const Event event : ignored.what) put(ignored.in, event, kIgnore);
-  for (const OnlyIn& only : kOnlyIn) {
-    for (std::size_t state = 0; state < kStates; ++state) {
-      bool occurs = false;
-      for (const State possible : only.states) occurs |= possible == static_cast<State>(state);
-      if (!occurs) put(static_cast<State>(state), only.what, kImpossible);
-    }
-  }
-  return all;
-}
-inline constexpr Cells kCells = cells();
-
-consteval bool no_cell_holds(std::uint8_t what) {
-  for (const auto& state : kCells)
-    for (const std::uint8_t cell : state)
-      if (cell == what) return false;
-  return true;
-}
-static_assert(no_cell_holds(kTwice));    // no (state, event) pair occurs twice
-static_assert(no_cell_holds(kMissing));  // every pair occurs, possibly as ignored or impossible
-static_assert(std::size(kRows) < kTwice);
+static_assert(deterministic(kRows));
+static_assert(complete<kStates, kEvents>(kRows, kIgnored, kOnlyIn));
 }  // namespace table
+
+using MasterTable = StateTable<table::kRows, table::kOnlyIn>;
 
 std::string_view name_of(Event event);
 std::string_view name_of(Verb verb);

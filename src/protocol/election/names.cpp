@@ -70,7 +70,6 @@ constexpr std::array<std::string_view, kEvents> kEventNames{"masterreq",
                                                             "stop"};
 
 constexpr std::array<std::string_view, static_cast<std::size_t>(Verb::end) + 1> kVerbNames{
-    "none",
     "broadcast",
     "reply",
     "start",

@@ -59,7 +59,7 @@ std::string table_markdown() {
       for (const Action action : row.actions) append(actions, text_of(action), "; ");
       text += fmt::format("| {} | {} | {} |\n", events, actions, name_of(row.to));
     }
-    for (const table::Ignored& ignored : table::kIgnored) {
+    for (const auto& ignored : table::kIgnored) {
       if (ignored.in != state) continue;
       std::string events;
       for (const Event event : ignored.what) append(events, name_of(event), ", ");

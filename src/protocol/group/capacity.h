@@ -171,24 +171,4 @@ class EarlyMessages {
   std::vector<Entry> entries_;  // in the order of arrival
 };
 
-// In this phase, on this event, if the condition holds: run the verbs in order, then enter `next`.
-template <class Phase, class Event, class When, class Verb>
-struct Row {
-  std::string_view number;  // the paper's number, or ours with a letter
-  Phase phase;
-  Event event;
-  When when;
-  std::array<Verb, 4> verbs;
-  Phase next;
-};
-
-// The first row of a table for this phase and event whose condition `holds`; null: ignore the
-// event.
-template <class Row, std::size_t kRows, class Phase, class Event, class Holds>
-const Row* row_of(const std::array<Row, kRows>& table, Phase phase, Event event, Holds holds) {
-  for (const Row& row : table)
-    if (row.phase == phase && row.event == event && !missing(row) && holds(row.when)) return &row;
-  return nullptr;
-}
-
 }  // namespace tempo::election::capacity

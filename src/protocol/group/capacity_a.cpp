@@ -7,7 +7,6 @@ using capacity_a::Event;
 using capacity_a::Phase;
 using capacity_a::Timer;
 using capacity_a::Verb;
-using capacity_a::When;
 
 CapacityA::CapacityA(NodeId self, const capacity::Rules& rules) : self_(self), rules_(&rules) {
   CHECK(index(self) < rules.members && rules.bound > 0s);
@@ -33,7 +32,7 @@ void CapacityA::command(Turn<CapacityA>& turn, const Command& command) {
       break;
     case Command::Kind::hold:
       if (phase_ == Phase::wait) break;
-      phase_ = Phase::start;
+      enter(Phase::start);
       ++number_;
       bids_.clear();
       master_ = kNobody;
@@ -42,23 +41,20 @@ void CapacityA::command(Turn<CapacityA>& turn, const Command& command) {
     case Command::Kind::give_up:
       if (phase_ != Phase::wait) break;
       timers_.stop_all();
-      phase_ = Phase::start;
+      enter(Phase::start);
       turn.out.notify({capacity::Notice::Kind::given_up, kNobody, number_});
       break;
   }
 }
 
 void CapacityA::take(Turn<CapacityA>& turn, Event event, const Bid& heard) {
-  const auto* row = row_of(capacity_a::kTable, phase_, event, [](When) { return true; });
-  if (row == nullptr) return;
-  phase_ = row->next;
-  for (const Verb verb : row->verbs) perform(turn, verb, heard);
+  capacity_a::Table::take_row(
+      phase_, event, [&](Phase next) { enter(next); },
+      [&](Verb verb) { perform(turn, verb, heard); });
 }
 
 void CapacityA::perform(Turn<CapacityA>& turn, Verb verb, const Bid& heard) {
   switch (verb) {
-    case Verb::none:
-      break;
     case Verb::collect:
       bids_.add(heard);
       break;

@@ -8,11 +8,11 @@
 // driving.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string_view>
 
 #include "machine/machine.h"
+#include "machine/table.h"
 #include "protocol/group/capacity.h"
 
 namespace tempo::election {
@@ -20,24 +20,24 @@ namespace capacity_a {
 
 enum class Phase : std::uint8_t { start, wait, stop };
 enum class Event : std::uint8_t { hold, bid, timeout };
-enum class When : std::uint8_t { always };
 enum class Verb : std::uint8_t {
-  none,
   collect,  // the received bid
   timer_t,
   broadcast_bid,
   decide,  // master = max(S)
 };
-using Row = capacity::Row<Phase, Event, When, Verb>;
+using Row = TableRow<Phase, Event, Verb>;
 
 // clang-format off
-inline constexpr std::array<Row, 3> kTable{{
-  // #    phase         event           when          does                                  next
-  {"1", Phase::start, Event::hold,    When::always, {Verb::timer_t, Verb::broadcast_bid}, Phase::wait},
-  {"2", Phase::wait,  Event::bid,     When::always, {Verb::collect},                      Phase::wait},
-  {"3", Phase::wait,  Event::timeout, When::always, {Verb::decide},                       Phase::stop},
-}};
+inline constexpr Row kRows[] = {
+  // #   phase         event           next         does
+  {"1", Phase::start, Event::hold,    Phase::wait, {Verb::timer_t, Verb::broadcast_bid}},
+  {"2", Phase::wait,  Event::bid,     Phase::wait, {Verb::collect}},
+  {"3", Phase::wait,  Event::timeout, Phase::stop, {Verb::decide}},
+};
 // clang-format on
+static_assert(deterministic(kRows));
+using Table = StateTable<kRows>;
 
 struct Message {
   std::uint32_t number = 0;  // of the election
@@ -95,6 +95,7 @@ class CapacityA {
 
  private:
   void take(Turn<CapacityA>& turn, capacity_a::Event event, const capacity::Bid& heard);
+  void enter(Phase next) { phase_ = next; }  // the only function that assigns it
   void perform(Turn<CapacityA>& turn, capacity_a::Verb verb, const capacity::Bid& heard);
 
   NodeId self_;

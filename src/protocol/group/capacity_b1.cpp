@@ -49,11 +49,10 @@ void CapacityB1::command(Turn<CapacityB1>& turn, const Command& command) {
 }
 
 void CapacityB1::take(Turn<CapacityB1>& turn, Event event, const Bid& heard) {
-  const auto* row =
-      row_of(capacity_b1::kTable, phase_, event, [&](When when) { return holds(when, heard); });
-  if (row == nullptr) return;
-  phase_ = row->next;
-  for (const Verb verb : row->verbs) perform(turn, verb, heard);
+  capacity_b1::Table::take_row(
+      phase_, event, [&](Phase next) { enter(next); },
+      [&](Verb verb) { perform(turn, verb, heard); },
+      [&](When when) { return holds(when, heard); });
 }
 
 bool CapacityB1::holds(When when, const Bid& heard) const {
@@ -75,8 +74,6 @@ bool CapacityB1::holds(When when, const Bid& heard) const {
 
 void CapacityB1::perform(Turn<CapacityB1>& turn, Verb verb, const Bid& heard) {
   switch (verb) {
-    case Verb::none:
-      break;
     case Verb::collect_own:
       bids_.add({offer_, self_});
       break;
@@ -113,7 +110,7 @@ void CapacityB1::perform(Turn<CapacityB1>& turn, Verb verb, const Bid& heard) {
 
 void CapacityB1::renew(std::uint32_t number) {
   number_ = number;
-  phase_ = Phase::normal;
+  enter(Phase::normal);
   bids_.clear();
   alive_ = master_ = kNobody;
   timers_.stop_all();

@@ -12,11 +12,11 @@
 // 7, a process that fails, belong to the driver: it stops driving.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string_view>
 
 #include "machine/machine.h"
+#include "machine/table.h"
 #include "protocol/group/capacity.h"
 
 namespace tempo::election {
@@ -32,7 +32,6 @@ enum class When : std::uint8_t {
   best_self,  // the own bid is the best
 };
 enum class Verb : std::uint8_t {
-  none,
   collect_own,
   collect,  // the received bid
   timer_2t,
@@ -43,22 +42,24 @@ enum class Verb : std::uint8_t {
   expect_alive,  // timer 2T, unless the alive message of the master has already arrived
   begin_next,
 };
-using Row = capacity::Row<Phase, Event, When, Verb>;
+using Row = TableRow<Phase, Event, Verb, When>;
 
 // clang-format off
-inline constexpr std::array<Row, 9> kTable{{
-  // #     phase           event           when                 does                                                                next
-  {"1",  Phase::normal,  Event::hold,    When::candidate,     {Verb::collect_own, Verb::timer_2t, Verb::broadcast_bid},                Phase::collect},
-  {"2",  Phase::normal,  Event::bid,     When::candidate,     {Verb::collect_own, Verb::collect, Verb::timer_2t, Verb::broadcast_bid}, Phase::collect},
-  {"3",  Phase::normal,  Event::bid,     When::not_candidate, {Verb::collect, Verb::timer_2t},                                         Phase::collect},
-  {"5",  Phase::collect, Event::bid,     When::always,        {Verb::collect},                                                         Phase::collect},
-  {"6a", Phase::collect, Event::timeout, When::best_self,     {Verb::decide, Verb::broadcast_alive},                                   Phase::stop},
-  {"6",  Phase::collect, Event::timeout, When::always,        {Verb::decide, Verb::expect_alive},                                       Phase::stop},
-  {"8a", Phase::collect, Event::alive,   When::always,        {Verb::note_alive},                                                      Phase::collect},
-  {"8b", Phase::stop,    Event::alive,   When::of_master,     {Verb::note_alive},                                                      Phase::stop},
-  {"9a", Phase::stop,    Event::timeout, When::always,        {Verb::begin_next},                                                      Phase::normal},
-}};
+inline constexpr Row kRows[] = {
+  // #    phase           event           when                 next            does
+  {"1",  Phase::normal,  Event::hold,    When::candidate,     Phase::collect, {Verb::collect_own, Verb::timer_2t, Verb::broadcast_bid}},
+  {"2",  Phase::normal,  Event::bid,     When::candidate,     Phase::collect, {Verb::collect_own, Verb::collect, Verb::timer_2t, Verb::broadcast_bid}},
+  {"3",  Phase::normal,  Event::bid,     When::not_candidate, Phase::collect, {Verb::collect, Verb::timer_2t}},
+  {"5",  Phase::collect, Event::bid,     When::always,        Phase::collect, {Verb::collect}},
+  {"6a", Phase::collect, Event::timeout, When::best_self,     Phase::stop,    {Verb::decide, Verb::broadcast_alive}},
+  {"6",  Phase::collect, Event::timeout, When::always,        Phase::stop,    {Verb::decide, Verb::expect_alive}},
+  {"8a", Phase::collect, Event::alive,   When::always,        Phase::collect, {Verb::note_alive}},
+  {"8b", Phase::stop,    Event::alive,   When::of_master,     Phase::stop,    {Verb::note_alive}},
+  {"9a", Phase::stop,    Event::timeout, When::always,        Phase::normal,  {Verb::begin_next}},
+};
 // clang-format on
+static_assert(deterministic(kRows));
+using Table = StateTable<kRows>;
 
 enum class Kind : std::uint8_t { bid, alive };
 
@@ -123,6 +124,7 @@ class CapacityB1 {
 
  private:
   void take(Turn<CapacityB1>& turn, capacity_b1::Event event, const capacity::Bid& heard);
+  void enter(Phase next) { phase_ = next; }  // the only function that assigns it
   bool holds(capacity_b1::When when, const capacity::Bid& heard) const;
   void perform(Turn<CapacityB1>& turn, capacity_b1::Verb verb, const capacity::Bid& heard);
   void renew(std::uint32_t number);

@@ -66,11 +66,9 @@ void CapacityB2::command(Turn<CapacityB2>& turn, const Command& command) {
 }
 
 void CapacityB2::take(Turn<CapacityB2>& turn, Event event, NodeId from, const Message& heard) {
-  const auto* row =
-      row_of(capacity_b2::kTable, phase_, event, [&](When when) { return holds(when); });
-  if (row == nullptr) return;
-  phase_ = row->next;
-  for (const Verb verb : row->verbs) perform(turn, verb, from, heard);
+  capacity_b2::Table::take_row(
+      phase_, event, [&](Phase next) { enter(next); },
+      [&](Verb verb) { perform(turn, verb, from, heard); }, [&](When when) { return holds(when); });
 }
 
 bool CapacityB2::holds(When when) const {
@@ -90,8 +88,6 @@ bool CapacityB2::holds(When when) const {
 
 void CapacityB2::perform(Turn<CapacityB2>& turn, Verb verb, NodeId from, const Message& heard) {
   switch (verb) {
-    case Verb::none:
-      break;
     case Verb::timer_2t:
       timers_.set(Timer::phase, turn.now + 2 * rules_->bound);
       break;
@@ -149,7 +145,7 @@ NodeId CapacityB2::best_of_first(std::size_t count) const {
 
 void CapacityB2::renew() {
   ++number_;
-  phase_ = Phase::normal;
+  enter(Phase::normal);
   bids_.clear();
   reports_.clear();
   reported_ = 0;

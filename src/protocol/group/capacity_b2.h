@@ -18,12 +18,12 @@
 // process could otherwise begin it when only some processes have ended this one.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
 #include "machine/machine.h"
+#include "machine/table.h"
 #include "protocol/group/capacity.h"
 
 namespace tempo::election {
@@ -32,32 +32,26 @@ namespace capacity_b2 {
 enum class Phase : std::uint8_t { normal, coll1, coll2, stop };
 enum class Event : std::uint8_t { hold, init, vect, timeout };
 enum class When : std::uint8_t { always, candidate, not_candidate, corrected };
-enum class Verb : std::uint8_t {
-  none,
-  timer_2t,
-  broadcast_init,
-  broadcast_vect,
-  append,
-  report,
-  decide
-};
-using Row = capacity::Row<Phase, Event, When, Verb>;
+enum class Verb : std::uint8_t { timer_2t, broadcast_init, broadcast_vect, append, report, decide };
+using Row = TableRow<Phase, Event, Verb, When>;
 
 // clang-format off
-inline constexpr std::array<Row, 10> kTable{{
-  // #     phase          event           when                 does                                                    next
-  {"1",  Phase::normal, Event::hold,    When::candidate,     {Verb::timer_2t, Verb::broadcast_init},                   Phase::coll1},
-  {"2",  Phase::normal, Event::init,    When::candidate,     {Verb::append, Verb::timer_2t, Verb::broadcast_init},     Phase::coll1},
-  {"3",  Phase::normal, Event::init,    When::not_candidate, {Verb::append, Verb::timer_2t},                           Phase::coll1},
-  {"5",  Phase::coll1,  Event::init,    When::always,        {Verb::append},                                           Phase::coll1},
-  {"5a", Phase::coll2,  Event::init,    When::always,        {Verb::append},                                           Phase::coll2},
-  {"6",  Phase::coll1,  Event::timeout, When::always,        {Verb::broadcast_vect, Verb::timer_2t},                   Phase::coll2},
-  {"8",  Phase::coll2,  Event::vect,    When::always,        {Verb::report},                                           Phase::coll2},
-  {"8a", Phase::normal, Event::vect,    When::corrected,     {Verb::report},                                           Phase::normal},
-  {"8a", Phase::coll1,  Event::vect,    When::corrected,     {Verb::report},                                           Phase::coll1},
-  {"9",  Phase::coll2,  Event::timeout, When::always,        {Verb::decide},                                           Phase::stop},
-}};
+inline constexpr Row kRows[] = {
+  // #    phase          event           when                 next           does
+  {"1",  Phase::normal, Event::hold,    When::candidate,     Phase::coll1,  {Verb::timer_2t, Verb::broadcast_init}},
+  {"2",  Phase::normal, Event::init,    When::candidate,     Phase::coll1,  {Verb::append, Verb::timer_2t, Verb::broadcast_init}},
+  {"3",  Phase::normal, Event::init,    When::not_candidate, Phase::coll1,  {Verb::append, Verb::timer_2t}},
+  {"5",  Phase::coll1,  Event::init,    When::always,        Phase::coll1,  {Verb::append}},
+  {"5a", Phase::coll2,  Event::init,    When::always,        Phase::coll2,  {Verb::append}},
+  {"6",  Phase::coll1,  Event::timeout, When::always,        Phase::coll2,  {Verb::broadcast_vect, Verb::timer_2t}},
+  {"8",  Phase::coll2,  Event::vect,    When::always,        Phase::coll2,  {Verb::report}},
+  {"8a", Phase::normal, Event::vect,    When::corrected,     Phase::normal, {Verb::report}},
+  {"8a", Phase::coll1,  Event::vect,    When::corrected,     Phase::coll1,  {Verb::report}},
+  {"9",  Phase::coll2,  Event::timeout, When::always,        Phase::stop,   {Verb::decide}},
+};
 // clang-format on
+static_assert(deterministic(kRows));
+using Table = StateTable<kRows>;
 
 enum class Kind : std::uint8_t { init, vect };
 
@@ -138,6 +132,7 @@ class CapacityB2 {
  private:
   void begin_next(Turn<CapacityB2>& turn);
   void take(Turn<CapacityB2>& turn, capacity_b2::Event event, NodeId from, const Message& heard);
+  void enter(Phase next) { phase_ = next; }  // the only function that assigns it
   bool holds(capacity_b2::When when) const;
   void perform(Turn<CapacityB2>& turn, capacity_b2::Verb verb, NodeId from, const Message& heard);
   NodeId choose() const;

@@ -61,14 +61,10 @@ void CapacityC::command(Turn<CapacityC>& turn, const Command& command) {
 }
 
 void CapacityC::take(Turn<CapacityC>& turn, Event event, const Message& heard) {
-  const auto* row =
-      row_of(capacity_c::kTable, phase_, event, [&](When when) { return holds(when, heard); });
-  if (row == nullptr) return;
-  phase_ = row->next;
-  for (const Verb verb : row->verbs) {
-    if (verb == Verb::none) break;
-    perform(turn, verb, heard);
-  }
+  capacity_c::Table::take_row(
+      phase_, event, [&](Phase next) { enter(next); },
+      [&](Verb verb) { perform(turn, verb, heard); },
+      [&](When when) { return holds(when, heard); });
 }
 
 bool CapacityC::holds(When when, const Message& heard) const {
@@ -106,8 +102,6 @@ void CapacityC::perform(Turn<CapacityC>& turn, Verb verb, const Message& heard) 
     turn.out.broadcast({.kind = kind, .number = number_, .first = first, .second = second});
   };
   switch (verb) {
-    case Verb::none:
-      break;
     case Verb::collect_own:
       bid_ = {offer_, self_};
       bids_.add(bid_);
@@ -173,7 +167,7 @@ bool CapacityC::is_best() const { return bid_ >= std::max(bids_.best(), elected_
 
 void CapacityC::renew(std::uint32_t number) {
   number_ = number;
-  phase_ = Phase::normal;
+  enter(Phase::normal);
   bids_.clear();
   elected_.clear();
   bid_ = master_ = {};

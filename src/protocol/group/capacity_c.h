@@ -13,11 +13,11 @@
 // for help; with 20 candidates it is 44 %. Row 18a is ours too: a process leaves the help state.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string_view>
 
 #include "machine/machine.h"
+#include "machine/table.h"
 #include "protocol/group/capacity.h"
 
 namespace tempo::election {
@@ -48,7 +48,6 @@ enum class When : std::uint8_t {
   other_than_master  // the announced winner is not the one we know
 };
 enum class Verb : std::uint8_t {
-  none,
   collect_own,      // S += own
   own_alone,        // S = {own}
   own_and_elected,  // S = E + own
@@ -68,41 +67,43 @@ enum class Verb : std::uint8_t {
   ask_help,
   settle,  // the election is over for this process
 };
-using Row = capacity::Row<Phase, Event, When, Verb>;
+using Row = TableRow<Phase, Event, Verb, When>;
 
 // clang-format off
-inline constexpr std::array<Row, 28> kTable{{
-  // #      phase          event           when                     does                                                               next
-  {"1",   Phase::normal, Event::hold,    When::candidate,         {Verb::collect_own, Verb::timer_2t, Verb::broadcast_init},               Phase::coll1},
-  {"2",   Phase::normal, Event::init,    When::candidate,         {Verb::collect_own, Verb::collect, Verb::timer_2t, Verb::broadcast_init}, Phase::coll1},
-  {"3",   Phase::normal, Event::init,    When::not_candidate,     {Verb::timer_5t},                                                        Phase::wait1},
-  {"4",   Phase::normal, Event::elected, When::always,            {Verb::adopt, Verb::timer_3t},                                           Phase::wait2},
-  {"5",   Phase::normal, Event::dup,     When::always,            {Verb::timer_3t},                                                        Phase::wait3},
-  {"6",   Phase::coll1,  Event::init,    When::always,            {Verb::collect},                                                         Phase::coll1},
-  {"6a",  Phase::coll1,  Event::elected, When::corrected,         {Verb::collect_elected},                                                 Phase::coll1},
-  {"6a",  Phase::coll1,  Event::dup,     When::corrected,         {Verb::collect_elected},                                                 Phase::coll1},
-  {"8",   Phase::coll1,  Event::timeout, When::best_none_else,    {Verb::own_alone, Verb::timer_3t, Verb::broadcast_elected},              Phase::coll2},
-  {"8a",  Phase::coll1,  Event::timeout, When::best,              {Verb::own_and_elected, Verb::timer_3t, Verb::broadcast_elected, Verb::broadcast_dup_of_elected}, Phase::coll3},
-  {"7",   Phase::coll1,  Event::timeout, When::none_else,         {Verb::timer_3t},                                                        Phase::wait1},
-  {"7a",  Phase::coll1,  Event::timeout, When::one_else,          {Verb::adopt_elected, Verb::timer_2t},                                   Phase::wait2},
-  {"7b",  Phase::coll1,  Event::timeout, When::always,            {Verb::broadcast_dup_of_elected, Verb::timer_2t},                        Phase::wait3},
-  {"9",   Phase::coll2,  Event::elected, When::always,            {Verb::collect, Verb::broadcast_dup},                                    Phase::coll3},
-  {"10",  Phase::coll2,  Event::dup,     When::always,            {Verb::collect},                                                         Phase::coll3},
-  {"11",  Phase::coll2,  Event::timeout, When::always,            {Verb::reign},                                                           Phase::master},
-  {"12",  Phase::coll3,  Event::elected, When::always,            {Verb::collect_new_dup},                                                 Phase::coll3},
-  {"13",  Phase::coll3,  Event::dup,     When::always,            {Verb::collect},                                                         Phase::coll3},
-  {"14",  Phase::coll3,  Event::timeout, When::best,              {Verb::own_alone, Verb::timer_3t, Verb::broadcast_elected},              Phase::coll2},
-  {"15",  Phase::coll3,  Event::timeout, When::always,            {Verb::timer_3t},                                                        Phase::wait1},
-  {"16",  Phase::wait1,  Event::elected, When::always,            {Verb::adopt, Verb::timer_2t},                                           Phase::wait2},
-  {"17",  Phase::wait1,  Event::dup,     When::always,            {Verb::timer_2t},                                                        Phase::wait3},
-  {"18",  Phase::wait1,  Event::timeout, When::always,            {Verb::ask_help},                                                        Phase::help},
-  {"18a", Phase::help,   Event::elected, When::corrected,         {Verb::adopt, Verb::timer_2t},                                           Phase::wait2},
-  {"19",  Phase::wait2,  Event::elected, When::other_than_master, {Verb::broadcast_dup},                                                   Phase::wait3},
-  {"20",  Phase::wait2,  Event::dup,     When::always,            {},                                                                      Phase::wait3},
-  {"21",  Phase::wait2,  Event::timeout, When::always,            {Verb::settle},                                                          Phase::stop},
-  {"22",  Phase::wait3,  Event::timeout, When::always,            {Verb::timer_3t},                                                        Phase::wait1},
-}};
+inline constexpr Row kRows[] = {
+  // #     phase          event           when                     next           does
+  {"1",   Phase::normal, Event::hold,    When::candidate,         Phase::coll1,  {Verb::collect_own, Verb::timer_2t, Verb::broadcast_init}},
+  {"2",   Phase::normal, Event::init,    When::candidate,         Phase::coll1,  {Verb::collect_own, Verb::collect, Verb::timer_2t, Verb::broadcast_init}},
+  {"3",   Phase::normal, Event::init,    When::not_candidate,     Phase::wait1,  {Verb::timer_5t}},
+  {"4",   Phase::normal, Event::elected, When::always,            Phase::wait2,  {Verb::adopt, Verb::timer_3t}},
+  {"5",   Phase::normal, Event::dup,     When::always,            Phase::wait3,  {Verb::timer_3t}},
+  {"6",   Phase::coll1,  Event::init,    When::always,            Phase::coll1,  {Verb::collect}},
+  {"6a",  Phase::coll1,  Event::elected, When::corrected,         Phase::coll1,  {Verb::collect_elected}},
+  {"6a",  Phase::coll1,  Event::dup,     When::corrected,         Phase::coll1,  {Verb::collect_elected}},
+  {"8",   Phase::coll1,  Event::timeout, When::best_none_else,    Phase::coll2,  {Verb::own_alone, Verb::timer_3t, Verb::broadcast_elected}},
+  {"8a",  Phase::coll1,  Event::timeout, When::best,              Phase::coll3,  {Verb::own_and_elected, Verb::timer_3t, Verb::broadcast_elected, Verb::broadcast_dup_of_elected}},
+  {"7",   Phase::coll1,  Event::timeout, When::none_else,         Phase::wait1,  {Verb::timer_3t}},
+  {"7a",  Phase::coll1,  Event::timeout, When::one_else,          Phase::wait2,  {Verb::adopt_elected, Verb::timer_2t}},
+  {"7b",  Phase::coll1,  Event::timeout, When::always,            Phase::wait3,  {Verb::broadcast_dup_of_elected, Verb::timer_2t}},
+  {"9",   Phase::coll2,  Event::elected, When::always,            Phase::coll3,  {Verb::collect, Verb::broadcast_dup}},
+  {"10",  Phase::coll2,  Event::dup,     When::always,            Phase::coll3,  {Verb::collect}},
+  {"11",  Phase::coll2,  Event::timeout, When::always,            Phase::master, {Verb::reign}},
+  {"12",  Phase::coll3,  Event::elected, When::always,            Phase::coll3,  {Verb::collect_new_dup}},
+  {"13",  Phase::coll3,  Event::dup,     When::always,            Phase::coll3,  {Verb::collect}},
+  {"14",  Phase::coll3,  Event::timeout, When::best,              Phase::coll2,  {Verb::own_alone, Verb::timer_3t, Verb::broadcast_elected}},
+  {"15",  Phase::coll3,  Event::timeout, When::always,            Phase::wait1,  {Verb::timer_3t}},
+  {"16",  Phase::wait1,  Event::elected, When::always,            Phase::wait2,  {Verb::adopt, Verb::timer_2t}},
+  {"17",  Phase::wait1,  Event::dup,     When::always,            Phase::wait3,  {Verb::timer_2t}},
+  {"18",  Phase::wait1,  Event::timeout, When::always,            Phase::help,   {Verb::ask_help}},
+  {"18a", Phase::help,   Event::elected, When::corrected,         Phase::wait2,  {Verb::adopt, Verb::timer_2t}},
+  {"19",  Phase::wait2,  Event::elected, When::other_than_master, Phase::wait3,  {Verb::broadcast_dup}},
+  {"20",  Phase::wait2,  Event::dup,     When::always,            Phase::wait3,  {}},
+  {"21",  Phase::wait2,  Event::timeout, When::always,            Phase::stop,   {Verb::settle}},
+  {"22",  Phase::wait3,  Event::timeout, When::always,            Phase::wait1,  {Verb::timer_3t}},
+};
 // clang-format on
+static_assert(deterministic(kRows));
+using Table = StateTable<kRows>;
 
 enum class Kind : std::uint8_t { init, elected, dup };
 
@@ -167,6 +168,7 @@ class CapacityC {
 
  private:
   void take(Turn<CapacityC>& turn, capacity_c::Event event, const Message& heard);
+  void enter(Phase next) { phase_ = next; }  // the only function that assigns it
   bool holds(capacity_c::When when, const Message& heard) const;
   void perform(Turn<CapacityC>& turn, capacity_c::Verb verb, const Message& heard);
   bool is_best() const;

@@ -1,5 +1,5 @@
 // Mutations of the elections by capacity: single faults that are built in on purpose, to test the
-// tests (machine/mutation.h). Besides these, any one row of any table can be missing.
+// tests (machine/mutation.h).
 #pragma once
 
 #include <cstdint>
@@ -18,18 +18,5 @@ enum class Mutation : std::uint8_t {
   leave_for_next,        // B.2 enters the next election before this one has ended
   count,
 };
-
-#ifdef TEMPO_MUTATIONS
-inline const void* missing_row = nullptr;
-template <class Row>
-bool missing(const Row& row) {
-  return &row == missing_row;
-}
-#else
-template <class Row>
-constexpr bool missing(const Row& /*row*/) {
-  return false;
-}
-#endif
 
 }  // namespace tempo::election::capacity

@@ -109,22 +109,23 @@ void Leadership::command(Turn<Leadership>& turn, const Command& command) {
 // --- the table ---
 
 void Leadership::happen(Turn<Leadership>& turn, Event event, NodeId about) {
-  const Row* row = row_of(state_, event);
-  if (row == nullptr) return;
-  CHECK(row->from == state_);
-  state_ = row->to;
+  const Row* row = StateTable<kRows>::take_row(
+      state_, event, [&](State next) { enter(next); },
+      [&](Verb verb) { perform(turn, verb, about); });
+  if (row != nullptr && row->from != row->to) send_heartbeat(turn);
+}
+
+// The only function that assigns state_.
+void Leadership::enter(State next) {
+  state_ = next;
   for (const Timer timer : {Timer::election, Timer::patience, Timer::majority})
-    timers_.stop(timer);  // each belongs to a state that starts over
-  for (const Verb verb : row->verbs) perform(turn, verb, about);
-  if (row->from != row->to) send_heartbeat(turn);
+    timers_.stop(timer);  // each belongs to one state
 }
 
 void Leadership::perform(Turn<Leadership>& turn, Verb verb, NodeId about) {
   using Kind = Notice::Kind;
   const Instant now = turn.now;
   switch (verb) {
-    case Verb::none:
-      break;
     case Verb::join:
       turn.out.notify({.kind = Kind::offer, .capacity = bid_});
       break;

@@ -238,6 +238,7 @@ class Leadership {
 
  private:
   void happen(Turn<Leadership>& turn, Event event, NodeId about = kNobody);
+  void enter(State next);
   void perform(Turn<Leadership>& turn, Verb verb, NodeId about);
   void begin(Instant now);
   void finish(Turn<Leadership>& turn);

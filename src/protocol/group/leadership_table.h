@@ -8,10 +8,10 @@
 // Leadership::on_heartbeat alone decides which event a heartbeat is.
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <string_view>
+
+#include "machine/table.h"
 
 namespace tempo::groups {
 
@@ -58,7 +58,6 @@ enum class Event : std::uint8_t {
 };
 
 enum class Verb : std::uint8_t {
-  none,
   join,           // become a candidate
   leave,          // stop being a candidate
   expect_leader,  // start the silence timer
@@ -79,16 +78,10 @@ enum class Verb : std::uint8_t {
   start_rest,
 };
 
-struct Row {
-  std::string_view number;
-  State from;
-  Event on;
-  State to;
-  std::array<Verb, 4> verbs;
-};
+using Row = TableRow<State, Event, Verb>;
 
 // clang-format off
-inline constexpr std::array kRows = std::to_array<Row>({
+inline constexpr Row kRows[] = {
   // #     from             on                     to               does
   {"0a",  State::watch,    Event::stand,          State::follow,   {Verb::join, Verb::expect_leader}},
   {"0c",  State::watch,    Event::stand_too_soon, State::rest,     {}},
@@ -138,24 +131,9 @@ inline constexpr std::array kRows = std::to_array<Row>({
   {"0b",  State::yield,    Event::withdraw,       State::watch,    {Verb::leave, Verb::drop_lease}},
   {"10a", State::retire,   Event::withdraw,       State::watch,    {Verb::leave, Verb::drop_lease, Verb::start_rest}},
   {"0b",  State::rest,     Event::withdraw,       State::watch,    {}},
-});
+};
 // clang-format on
-
-template <std::size_t kSize>
-consteval bool deterministic(const std::array<Row, kSize>& rows) {
-  for (std::size_t i = 0; i < kSize; ++i)
-    for (std::size_t j = i + 1; j < kSize; ++j)
-      if (rows[i].from == rows[j].from && rows[i].on == rows[j].on) return false;
-  return true;
-}
 static_assert(deterministic(kRows));
-
-// Null: ignore.
-constexpr const Row* row_of(State from, Event on) {
-  for (const Row& row : kRows)
-    if (row.from == from && row.on == on) return &row;
-  return nullptr;
-}
 
 std::string_view name_of(State state);
 

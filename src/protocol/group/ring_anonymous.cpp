@@ -86,20 +86,22 @@ Event AnonymousRingElection::event_of(Kind kind) const {
 }
 
 void AnonymousRingElection::happen(Turn<AnonymousRingElection>& turn, Event event) {
-  const Row* row = rules_->printed_next_timer ? anonymous::find(anonymous::kPrinted, state_, event)
-                                              : anonymous::find(anonymous::kMarker, state_, event);
-  if (row == nullptr) row = anonymous::find(anonymous::kCommon, state_, event);
-  if (row == nullptr) return;
-  const bool was_next_timer = state_ == State::next_timer;
-  enter(turn, row->to);
-  if (row->to == State::next_timer && event == Event::next_time) passed_next_time_ = was_next_timer;
-  for (const Action& action : row->actions) act(turn, action);
+  const State before = state_;
+  const auto take_row = [&](auto table) {
+    return decltype(table)::take_row(
+        before, event, [&](State next) { enter(turn, next); },
+        [&](const Action& action) { act(turn, action); });
+  };
+  using namespace anonymous::table;
+  const Row* row = rules_->printed_next_timer ? take_row(StateTable<kPrinted>{})
+                                              : take_row(StateTable<kMarker>{});
+  if (row == nullptr) row = take_row(StateTable<kCommon>{});
+  if (row != nullptr && row->to == State::next_timer && event == Event::next_time)
+    passed_next_time_ = before == State::next_timer;
 }
 
 void AnonymousRingElection::act(Turn<AnonymousRingElection>& turn, const Action& action) {
   switch (action.verb) {
-    case Verb::none:
-      break;
     case Verb::send:
       if (action.kind == Kind::next_time && state_ == State::between &&
           mutated(Mutation::swallow_next_time))
@@ -132,6 +134,7 @@ void AnonymousRingElection::act(Turn<AnonymousRingElection>& turn, const Action&
   }
 }
 
+// The only function that assigns state_.
 void AnonymousRingElection::enter(Turn<AnonymousRingElection>& turn, State next) {
   const bool was_candidate = candidate();
   const State before = state_;
@@ -205,12 +208,6 @@ const char* AnonymousRingElection::check() const {
   if ((candidate() || state_ == State::awake_one) && !ticks) return "a phase without a clock";
   if ((decided() || state_ == State::sleeping || state_ == State::next_timer) && ticks)
     return "a running clock outside a phase";
-  return nullptr;
-}
-
-const Row* anonymous::find(std::span<const Row> rows, State from, Event on) {
-  for (const Row& row : rows)
-    if (row.from == from && row.on == on) return &row;
   return nullptr;
 }
 

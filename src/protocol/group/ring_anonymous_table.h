@@ -8,13 +8,10 @@
 // The paper's next-timer (rule 3) is here twice: corrected, and as printed, which never terminates.
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
-#include <initializer_list>
-#include <span>
 #include <string_view>
 
+#include "machine/table.h"
 #include "protocol/group/ring_types.h"
 
 namespace tempo::election::anonymous {
@@ -53,7 +50,6 @@ enum class Event : std::uint8_t {
 };
 
 enum class Verb : std::uint8_t {
-  none,
   send,        // a message of this kind
   begin,       // begin a phase: draw
   clock,       // start the clock of a phase: L steps
@@ -66,7 +62,7 @@ enum class Verb : std::uint8_t {
 };
 
 struct Action {
-  Verb verb = Verb::none;
+  Verb verb{};
   ring::Kind kind{};  // of the message
 
   constexpr Action() = default;
@@ -74,22 +70,16 @@ struct Action {
   constexpr explicit(false) Action(ring::Kind sent) : verb(Verb::send), kind(sent) {}
 };
 
-struct Row {
-  State from{};
-  Event on{};
-  State to{};
-  std::array<Action, 3> actions{};
-};
+using Row = TableRow<State, Event, Action>;
 
-namespace rows {
+namespace table {
 using S = State;
 using E = Event;
 using V = Verb;
 using K = ring::Kind;
-}  // namespace rows
 
 // clang-format off
-inline constexpr auto kCommon = [] { using namespace rows; return std::to_array<Row>({  // NOLINT: made for them
+inline constexpr Row kCommon[] = {
   // 1, 2: waking up; a phase begins
   {S::sleeping,    E::woken,           S::between,     {V::begin}},
   {S::sleeping,    E::wake_up,         S::between,     {V::begin}},
@@ -126,23 +116,23 @@ inline constexpr auto kCommon = [] { using namespace rows; return std::to_array<
   {S::waiting,     E::termination,     S::defeated,    {K::termination, V::stop}},           // *
 
   {S::next_timer,  E::termination,     S::defeated,    {K::termination}},                    // *
-}); }();
+};
 
 // 2.5, 4.7, 3, corrected: a Next-time is a marker. A station begins the next phase when it receives
 // it from the station before it, and sends exactly one itself.
-inline constexpr auto kMarker = [] { using namespace rows; return std::to_array<Row>({  // NOLINT: made for them
+inline constexpr Row kMarker[] = {
   {S::awake_one,   E::next_time,       S::between,     {K::next_time, V::begin}},
   {S::awake_other, E::next_time,       S::between,     {K::next_time, V::begin}},
   {S::forwarding,  E::next_time,       S::between,     {K::next_time, V::begin}},
   {S::holding,     E::next_time,       S::between,     {K::next_time, V::begin}},
   {S::waiting,     E::next_time,       S::between,     {K::next_time, V::begin}},
   {S::next_timer,  E::next_time,       S::between,     {V::begin}},
-}); }();
+};
 
 // The same as printed: a next-timer forwards the first Next-time that reaches it (3.2), so that one
 // is always in transit; and a Wake-up, which every next-timer generates (3.3), begins the phase
 // (3.1). These rows come before the common ones.
-inline constexpr auto kPrinted = [] { using namespace rows; return std::to_array<Row>({  // NOLINT: made for them
+inline constexpr Row kPrinted[] = {
   {S::awake_one,   E::next_time,       S::next_timer,  {K::next_time, V::stop, K::wake_up}},  // 2.5
   {S::awake_other, E::next_time,       S::next_timer,  {K::next_time, V::stop, K::wake_up}},
   {S::forwarding,  E::next_time,       S::next_timer,  {K::next_time, V::stop, K::wake_up}},  // 4.7
@@ -159,20 +149,10 @@ inline constexpr auto kPrinted = [] { using namespace rows; return std::to_array
   {S::holding,     E::end_miscounted,  S::next_timer,  {K::next_time, V::stop, K::wake_up}},
   {S::next_timer,  E::next_time,       S::next_timer,  {K::next_time}},                       // 3.2
   {S::next_timer,  E::wake_up,         S::between,     {V::begin}},                           // 3.1
-}); }();
+};
 // clang-format on
-
-template <std::size_t kSize>
-consteval bool deterministic(const std::array<Row, kSize>& rows) {
-  for (std::size_t i = 0; i < kSize; ++i)
-    for (std::size_t j = 0; j < i; ++j)
-      if (rows[i].from == rows[j].from && rows[i].on == rows[j].on) return false;
-  return true;
-}
 static_assert(deterministic(kCommon) && deterministic(kMarker) && deterministic(kPrinted));
-
-// The row for this state and event; null: the event is ignored.
-const Row* find(std::span<const Row> rows, State from, Event on);
+}  // namespace table
 
 std::string_view name_of(State state);
 std::string_view name_of(Event event);
