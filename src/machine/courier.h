@@ -45,10 +45,9 @@ class Courier {
 
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor& visit) {
-      visit("to", self.to);
+      visit_as<role::about>(visit, "to", self.to);
       visit("sends", self.sends);
       visit("due", self.due);
-      field::about(visit, self.to);
       visit("message", self.message);
     }
   };
@@ -162,7 +161,7 @@ class Courier {
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
-    field::last(visit, "last_sequence", self.last_sequence_);
+    visit_as<role::last>(visit, "last_sequence", self.last_sequence_);
     if constexpr (std::is_const_v<Self>) {
       visit("parcels", self.live_);
       for (const Parcel& parcel : self.parcels_)
@@ -189,7 +188,9 @@ class Courier {
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor& visit) {
       visit("incarnation", self.incarnation);
-      field::heard(visit, self.highest, self.seen, self.call);
+      visit_as<role::highest>(visit, "highest", self.highest);
+      visit_as<role::seen>(visit, "seen", self.seen);
+      visit_as<role::newest_call>(visit, "call", self.call);
     }
   };
 

@@ -33,6 +33,7 @@
 #include "base/node_map.h"
 #include "base/node_set.h"
 #include "base/units.h"
+#include "machine/field_roles.h"
 
 namespace tempo {
 
@@ -41,80 +42,6 @@ concept FieldLeaf =
     std::integral<std::remove_const_t<T>> || std::is_enum_v<std::remove_const_t<T>> ||
     std::same_as<std::remove_const_t<T>, Nanos> || std::same_as<std::remove_const_t<T>, Instant> ||
     std::same_as<std::remove_const_t<T>, Epoch>;
-
-// Annotations: the meaning of a number in a list, for visitors that need it (the checker replaces
-// unbounded counters by small numbers). Other visitors treat the number as an ordinary field.
-namespace field {
-
-// The following fields, up to the next `about`, concern this node.
-template <class Visitor>
-void about(Visitor& visit, NodeId node) {
-  if constexpr (requires { visit.about(node); }) visit.about(node);
-}
-// A sequence number that the node of `about` assigned, not the node that stores it. (A number
-// without this annotation is assigned by the node that stores it, in a message to the node of
-// `about`.)
-template <class Visitor, class Number>
-void theirs(Visitor& visit, const char* name, Number& value) {
-  if constexpr (requires { visit.theirs(name, value); })
-    visit.theirs(name, value);
-  else
-    visit(name, value);
-}
-// The sequence number of a broadcast call: `call` of the node that stores it, `their_call` of the
-// node of `about`.
-template <class Visitor, class Number>
-void call(Visitor& visit, const char* name, Number& value) {
-  if constexpr (requires { visit.call(name, value); })
-    visit.call(name, value);
-  else
-    visit(name, value);
-}
-template <class Visitor, class Number>
-void their_call(Visitor& visit, const char* name, Number& value) {
-  if constexpr (requires { visit.their_call(name, value); })
-    visit.their_call(name, value);
-  else
-    visit(name, value);
-}
-// The last sequence number assigned.
-template <class Visitor, class Number>
-void last(Visitor& visit, const char* name, Number& value) {
-  if constexpr (requires { visit.last(name, value); })
-    visit.last(name, value);
-  else
-    visit(name, value);
-}
-// The sequence numbers received from the node of `about`: of those up to `highest` the ones whose
-// bit in `seen` is set (bit i: highest - i), and calls up to `call`.
-template <class Visitor, class Number, class Bits, class Call>
-void heard(Visitor& visit, Number& highest, Bits& seen, Call& call) {
-  if constexpr (requires { visit.heard(highest, seen, call); }) {
-    visit.heard(highest, seen, call);
-  } else {
-    visit("highest", highest);
-    visit("seen", seen);
-    visit("call", call);
-  }
-}
-// The round of an epoch.
-template <class Visitor, class Number>
-void round(Visitor& visit, const char* name, Number& value) {
-  if constexpr (requires { visit.round(name, value); })
-    visit.round(name, value);
-  else
-    visit(name, value);
-}
-// A timer: unlike with other deadlines, the packed form includes how long it is overdue.
-template <class Visitor, class Time>
-void timer(Visitor& visit, const char* name, Time& value) {
-  if constexpr (requires { visit.timer(name, value); })
-    visit.timer(name, value);
-  else
-    visit(name, value);
-}
-
-}  // namespace field
 
 template <class Visitor>
 class FieldWalk {
@@ -197,8 +124,7 @@ class FieldWalk {
   }
   template <class Slot>
   void walk_slot(const char* name, Slot& slot) {
-    (*this)(name, slot.key);
-    field::about(static_cast<Visitor&>(*this), slot.key);
+    visit_as<role::about>(static_cast<Visitor&>(*this), name, slot.key);
     (*this)(name, slot.value);
   }
 };
@@ -234,8 +160,9 @@ class Packer : public FieldWalk<Packer> {
     }
   }
 
-  template <class T>
-  void timer(const char* /*name*/, T& value) {
+  template <role::Role kRole, class T>
+    requires(kRole == role::timer)
+  void in_role(const char* /*name*/, T& value) {
     if (value == kNever)
       put(0);
     else if (value >= now_)
@@ -278,8 +205,9 @@ class Unpacker : public FieldWalk<Unpacker> {
     }
   }
 
-  template <class T>
-  void timer(const char* /*name*/, T& value) {
+  template <role::Role kRole, class T>
+    requires(kRole == role::timer)
+  void in_role(const char* /*name*/, T& value) {
     const auto code = static_cast<Nanos::rep>(get());
     value = code == 0       ? kNever
             : code % 2 == 0 ? now_ + Nanos{(code - 2) / 2}

@@ -57,7 +57,7 @@ class Timers {
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
-    for (auto& instant : self.at_) field::timer(visit, "timer", instant);
+    for (auto& instant : self.at_) visit_as<role::timer>(visit, "timer", instant);
   }
 
  private:

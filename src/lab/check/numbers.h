@@ -94,26 +94,19 @@ class NumberReader : public FieldWalk<NumberReader<All>> {
     if constexpr (std::same_as<Plain, Epoch>)
       if (value.round != 0) numbers_->round(value.round);
   }
-  void about(NodeId node) { about_ = node; }
-  template <class T>
-  void theirs(const char* /*name*/, T& value) {
-    numbers_->message(about_, holder_, static_cast<std::uint32_t>(value));
-  }
-  template <class T>
-  void call(const char* /*name*/, T& value) {
-    numbers_->call(holder_, static_cast<std::uint32_t>(value));
-  }
-  template <class T>
-  void their_call(const char* /*name*/, T& value) {
-    numbers_->call(about_, static_cast<std::uint32_t>(value));
-  }
-  template <class T>
-  void last(const char* /*name*/, T& /*value*/) {}
-  template <class Number, class Bits, class Call>
-  void heard(Number& /*highest*/, Bits& /*seen*/, Call& /*call*/) {}
-  template <class T>
-  void round(const char* /*name*/, T& value) {
-    numbers_->round(value);
+  template <role::Role kRole, class T>
+  void in_role(const char* /*name*/, T& value) {
+    if constexpr (kRole == role::about) {
+      if (value != kNobody) about_ = value;
+    } else if constexpr (kRole == role::theirs) {
+      numbers_->message(about_, holder_, static_cast<std::uint32_t>(value));
+    } else if constexpr (kRole == role::call) {
+      numbers_->call(holder_, static_cast<std::uint32_t>(value));
+    } else if constexpr (kRole == role::their_call) {
+      numbers_->call(about_, static_cast<std::uint32_t>(value));
+    } else if constexpr (kRole == role::round) {
+      numbers_->round(value);
+    }  // the others are not live by themselves
   }
 
  private:
@@ -136,48 +129,47 @@ class NumberWriter : public FieldWalk<NumberWriter<All>> {
     if constexpr (std::same_as<T, Epoch>)
       if (value.round != 0) value.round -= all_->shift();
   }
-  void about(NodeId node) { about_ = node; }
-  template <class T>
-  void theirs(const char* /*name*/, T& value) {
-    value = static_cast<T>(all_->message_name(about_, holder_, static_cast<std::uint32_t>(value)));
-  }
-  template <class T>
-  void call(const char* /*name*/, T& value) {
-    value = static_cast<T>(all_->call_name(holder_, static_cast<std::uint32_t>(value)));
-  }
-  template <class T>
-  void their_call(const char* /*name*/, T& value) {
-    value = static_cast<T>(all_->call_name(about_, static_cast<std::uint32_t>(value)));
-  }
-  template <class T>
-  void last(const char* /*name*/, T& value) {
-    value = static_cast<T>(all_->last_name(holder_));
-  }
-  template <class Number, class Bits, class Call>
-  void heard(Number& highest, Bits& seen, Call& call) {
-    const auto last = static_cast<std::uint32_t>(highest);
-    const std::uint32_t new_highest = all_->message_name(about_, holder_, last);
-    Bits kept = 0;
-    if (new_highest != 0)
-      for (std::uint32_t left = all_->messages[index(about_)][index(holder_)]; left != 0;
-           left &= left - 1) {
-        const auto number = static_cast<std::uint32_t>(std::countr_zero(left));
-        if (number <= last && last - number < 64 && (seen >> (last - number) & 1) != 0)
-          kept |= Bits{1} << (new_highest - all_->message_name(about_, holder_, number));
-      }
-    highest = static_cast<Number>(new_highest);
-    seen = kept;
-    call = static_cast<Call>(all_->call_name(about_, static_cast<std::uint32_t>(call)));
-  }
-  template <class T>
-  void round(const char* /*name*/, T& value) {
-    value -= all_->shift();
+  template <role::Role kRole, class T>
+  void in_role(const char* /*name*/, T& value) {
+    const auto rename = [&](auto name) { value = static_cast<T>(name); };
+    if constexpr (kRole == role::about) {
+      if (value != kNobody) about_ = value;
+    } else if constexpr (kRole == role::theirs || kRole == role::highest) {
+      highest_ = static_cast<std::uint32_t>(value);
+      rename(all_->message_name(about_, holder_, highest_));
+    } else if constexpr (kRole == role::seen) {
+      value = renamed_seen(value);
+    } else if constexpr (kRole == role::call) {
+      rename(all_->call_name(holder_, static_cast<std::uint32_t>(value)));
+    } else if constexpr (kRole == role::their_call || kRole == role::newest_call) {
+      rename(all_->call_name(about_, static_cast<std::uint32_t>(value)));
+    } else if constexpr (kRole == role::last) {
+      rename(all_->last_name(holder_));
+    } else if constexpr (kRole == role::round) {
+      value -= all_->shift();
+    }
   }
 
  private:
+  // `seen` belongs to the highest number visited just before.
+  template <class Bits>
+  Bits renamed_seen(Bits seen) const {
+    Bits kept = 0;
+    const std::uint32_t new_highest = all_->message_name(about_, holder_, highest_);
+    if (new_highest == 0) return kept;
+    for (std::uint32_t left = all_->messages[index(about_)][index(holder_)]; left != 0;
+         left &= left - 1) {
+      const auto number = static_cast<std::uint32_t>(std::countr_zero(left));
+      if (number <= highest_ && highest_ - number < 64 && (seen >> (highest_ - number) & 1) != 0)
+        kept |= Bits{1} << (new_highest - all_->message_name(about_, holder_, number));
+    }
+    return kept;
+  }
+
   NodeId holder_;
   NodeId about_;
   const All* all_;
+  std::uint32_t highest_ = 0;  // before its renaming
 };
 
 }  // namespace tempo::check

@@ -291,8 +291,9 @@ class Parts {
     void leaf(const char* name, T& value) {
       packer_->leaf(name, value);
     }
-    template <class T>
-    void timer(const char* name, T& value) {
+    template <role::Role kRole, class T>
+      requires(kRole == role::timer)
+    void in_role(const char* name, T& value) {
       packer_->leaf(name, value == kNever ? kNotSet : kSet);
     }
 

@@ -75,7 +75,7 @@ class MasterElection {
     visit("willing", self.configured_priority_);
     visit("state", self.state_);
     visit("followed", self.followed_);
-    field::round(visit, "seen", self.seen_);
+    visit_as<role::round>(visit, "seen", self.seen_);
     visit("timers", self.timers_);
     visit("first", self.first_);
     visit("candidate", self.candidate_);
@@ -84,7 +84,7 @@ class MasterElection {
     visit("answering", self.answering_);
     visit("election_span", self.election_span_);
     visit("backoff", self.backoff_);
-    field::call(visit, "call", self.call_);
+    visit_as<role::call>(visit, "call", self.call_);
     visit("repeats_left", self.repeats_left_);
     visit("candidacy_ends", self.candidacy_ends_);
     visit("overlooked_at", self.overlooked_at_);

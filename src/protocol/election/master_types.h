@@ -105,10 +105,10 @@ struct Message {
     visit("priority", self.priority);
     visit("incarnation", self.incarnation);
     // A sequence number that no receiver reads is not part of the message.
-    if (call(self.kind)) field::call(visit, "sequence", self.sequence);
+    if (call(self.kind)) visit_as<role::call>(visit, "sequence", self.sequence);
     if (reliable(self.kind)) visit("sequence", self.sequence);
-    if (answer(self.kind)) field::their_call(visit, "answers", self.answers);
-    if (self.kind == Kind::ack) field::theirs(visit, "answers", self.answers);
+    if (answer(self.kind)) visit_as<role::their_call>(visit, "answers", self.answers);
+    if (self.kind == Kind::ack) visit_as<role::theirs>(visit, "answers", self.answers);
     visit("epoch", self.epoch);
     visit("subject", self.subject);
     visit("subject_incarnation", self.subject_incarnation);

@@ -99,10 +99,9 @@ class Link {
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
-    visit("next", self.next_);
+    visit_as<role::about>(visit, "next", self.next_);
     visit("passed_over", self.skipped_);
     visit("probe_at", self.probe_at_);
-    field::about(visit, self.next_);
     visit("last_sent", self.last_sent_);
     visit("courier", self.courier_);
     visit("lanes", self.lanes_);
@@ -119,8 +118,8 @@ class Link {
     static void fields(Self& self, Visitor& visit) {
       visit("kind", self.message.kind);
       visit("life", self.message.life);
-      field::theirs(visit, "sequence", self.message.sequence);
-      field::theirs(visit, "after", self.message.after);
+      visit_as<role::theirs>(visit, "sequence", self.message.sequence);
+      visit_as<role::theirs>(visit, "after", self.message.after);
       visit("number", self.message.number);
       visit("id", self.message.id);
       visit("priority", self.message.priority);
@@ -135,7 +134,7 @@ class Link {
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor& visit) {
       visit("life", self.life);
-      field::theirs(visit, "taken", self.taken);
+      visit_as<role::theirs>(visit, "taken", self.taken);
       visit("held", self.held);
     }
   };

@@ -48,7 +48,7 @@ struct Message {
     visit("life", self.life);
     visit("sequence", self.sequence);
     visit("after", self.after);
-    field::theirs(visit, "answers", self.answers);
+    visit_as<role::theirs>(visit, "answers", self.answers);
     visit("number", self.number);
     visit("id", self.id);
     visit("priority", self.priority);

@@ -137,8 +137,9 @@ class Speaker {
         (*visit_)(name, value);
       }
     }
-    template <class T>
-    void timer(const char* name, T& value) {
+    template <role::Role kRole, class T>
+      requires(kRole == role::timer)
+    void in_role(const char* name, T& value) {
       leaf(name, value);
     }
 

@@ -95,7 +95,7 @@ class Site {
     visit("closed", self.closed_);
     visit("inbox", self.inbox_);
     visit("busy_until", self.busy_until_);
-    field::timer(visit, "client_at", self.client_at_);
+    visit_as<role::timer>(visit, "client_at", self.client_at_);
   }
 
  private:
@@ -106,7 +106,7 @@ class Site {
 
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor& visit) {
-      field::timer(visit, "handled", self.handled);
+      visit_as<role::timer>(visit, "handled", self.handled);
       visit("from", self.from);
       visit("message", self.message);
     }

@@ -119,7 +119,7 @@ struct Sent {
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
-    field::call(visit, "k", self.k);
+    visit_as<role::call>(visit, "k", self.k);
     visit("until", self.until);
     visit("length", self.length);
   }

@@ -102,7 +102,7 @@ struct MemberState {
     visit("unwritten", self.unwritten);
     visit("following", self.following);
     visit("boot", self.boot);
-    field::last(visit, "k", self.k);
+    visit_as<role::last>(visit, "k", self.k);
     visit("ticket", self.ticket);
     visit("floor", self.floor);
     visit("answered", self.answered);

@@ -82,10 +82,9 @@ struct Standing {
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
-    visit("member", self.member);
+    visit_as<role::about>(visit, "member", self.member);
     visit("boot", self.boot);
-    field::about(visit, self.member);
-    field::their_call(visit, "k", self.k);
+    visit_as<role::their_call>(visit, "k", self.k);
     visit("waiting", self.waiting);
   }
 };
@@ -154,7 +153,7 @@ struct Message {
     visit("lock", self.lock);
     visit("view", self.view);
     visit("boot", self.boot);
-    field::call(visit, "k", self.k);
+    visit_as<role::call>(visit, "k", self.k);
     visit("waiting", self.waiting);
     visit("ends", self.ends);
     visit("ballot", self.ballot);
@@ -164,9 +163,8 @@ struct Message {
     visit("named", self.named);
     visit("over_at", self.over_at);
     visit("to_boot", self.to_boot);
-    visit("target", self.target);
-    if (self.target != kNobody) field::about(visit, self.target);
-    field::their_call(visit, "to_k", self.to_k);
+    visit_as<role::about>(visit, "target", self.target);
+    visit_as<role::their_call>(visit, "to_k", self.to_k);
     visit("top", self.top);
     visit("why", self.why);
     visit("sub", self.sub);

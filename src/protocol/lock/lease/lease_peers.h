@@ -44,18 +44,17 @@ struct Peer {
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
-    visit("member", self.member);
+    visit_as<role::about>(visit, "member", self.member);
     visit("boot", self.boot);
-    field::about(visit, self.member);
     visit("waiting", self.waiting);
-    field::their_call(visit, "waiting_k", self.waiting_k);
+    visit_as<role::their_call>(visit, "waiting_k", self.waiting_k);
     visit("fresh_until", self.fresh_until);
     visit("fresh_for", self.fresh_for);
     visit("attempt", self.attempt);
     visit("attempt_mode", self.attempt_mode);
     visit("attempt_length", self.attempt_length);
-    field::their_call(visit, "attempt_k", self.attempt_k);
-    field::their_call(visit, "heard_k", self.heard_k);
+    visit_as<role::their_call>(visit, "attempt_k", self.attempt_k);
+    visit_as<role::their_call>(visit, "heard_k", self.heard_k);
     visit("heard_until", self.heard_until);
   }
 };
