@@ -52,9 +52,10 @@ class InlineVector {
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
-    visit("size", self.size_);
-    for (std::size_t i = 0; i < std::min<std::size_t>(self.size_, kCapacity); ++i)
-      visit("item", self.items_[i]);
+    auto& [items, size] = self;
+    visit("size", size);
+    for (std::size_t i = 0; i < std::min<std::size_t>(size, kCapacity); ++i)
+      visit("item", items[i]);
   }
 
  private:

@@ -43,12 +43,10 @@ class Courier {
     Instant due = kNever;     // deadline of the next send; kNever: finished
     Message message{};
 
-    template <class Self, class Visitor>
-    static void fields(Self& self, Visitor& visit) {
-      visit_as<role::about>(visit, "to", self.to);
-      visit("sends", self.sends);
-      visit("due", self.due);
-      visit("message", self.message);
+    static constexpr auto fields(auto list) {
+      using M = Parcel;
+      return list(field<&M::to, role::about>("to"), field<&M::sends>("sends"),
+                  field<&M::due>("due"), field<&M::message>("message"));
     }
   };
 
@@ -161,20 +159,21 @@ class Courier {
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
-    visit_as<role::last>(visit, "last_sequence", self.last_sequence_);
+    auto& [last_sequence, live, due, parcels, peers, previous] = self;
+    visit_as<role::last>(visit, "last_sequence", last_sequence);
     if constexpr (std::is_const_v<Self>) {
-      visit("parcels", self.live_);
-      for (const Parcel& parcel : self.parcels_)
+      visit("parcels", live);
+      for (const Parcel& parcel : parcels)
         if (parcel.sends != 0) visit("parcels", parcel);
     } else {
       self.sweep();
-      visit("parcels", self.parcels_);
-      std::ranges::sort(self.parcels_, {}, [](const Parcel& p) { return p.message.sequence; });
-      self.live_ = static_cast<std::uint32_t>(self.parcels_.size());
-      self.due_ = self.earliest();
+      visit("parcels", parcels);
+      std::ranges::sort(parcels, {}, [](const Parcel& p) { return p.message.sequence; });
+      live = static_cast<std::uint32_t>(parcels.size());
+      due = self.earliest();
     }
-    visit("lives", self.peers_);
-    visit("before", self.previous_);
+    visit("lives", peers);
+    visit("before", previous);
   }
 
  private:
@@ -185,12 +184,11 @@ class Courier {
     Sequence call = kNoSequence;  // newest call received
     std::uint64_t seen = 0;       // bit i: sequence number highest - i was received
 
-    template <class Self, class Visitor>
-    static void fields(Self& self, Visitor& visit) {
-      visit("incarnation", self.incarnation);
-      visit_as<role::highest>(visit, "highest", self.highest);
-      visit_as<role::seen>(visit, "seen", self.seen);
-      visit_as<role::newest_call>(visit, "call", self.call);
+    static constexpr auto fields(auto list) {
+      using M = PeerState;
+      return list(field<&M::incarnation>("incarnation"),
+                  field<&M::highest, role::highest>("highest"), field<&M::seen, role::seen>("seen"),
+                  field<&M::call, role::newest_call>("call"));
     }
   };
 

@@ -19,10 +19,8 @@ struct Message {
   Sequence sequence = kNoSequence;
   std::uint32_t content = 0;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("sequence", self.sequence);
-    visit("content", self.content);
+  static constexpr auto fields(auto list) {
+    return list(field<&Message::sequence>("sequence"), field<&Message::content>("content"));
   }
 };
 
@@ -257,7 +255,7 @@ RC_GTEST_PROP(CourierProperty, IsUnchangedByAFieldWalk,
   }
   Courier<Message> walked = courier;
   FieldVisitor visitor;
-  Courier<Message>::fields(walked, visitor);
+  visit_fields(walked, visitor);
   RC_ASSERT(packed(walked, now) == packed(courier, now));
 
   const auto run_timer = [&](Courier<Message>& which) {

@@ -1,23 +1,14 @@
-// Two test helpers that check a field list for completeness.
-//
-//   unnoticed_writes(sample, now)  changes every listed field in turn, each time in a new copy, and
-//                                  returns the names of those whose change the packed form hides;
-//   unlisted_bytes(sample)         counts the bytes that are neither padding nor part of a listed
-//                                  field: it finds a member that is missing from the list.
+// A test helper: unnoticed_writes(sample, now) changes every listed field in turn, each time in a
+// copy of the sample, and returns the names of those whose change the packed form hides.
 //
 // A sample should have an element in each of its containers, because only existing elements are
-// changed. Some members rightly stay out of a list: settings that never change, values derived from
-// other members. The test of such a type expects exactly their size as unlisted bytes, so that it
-// notices the next member. A part with a field list of its own counts as one field here and has its
-// own test.
+// changed.
 #pragma once
 
 #include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <memory>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -57,8 +48,8 @@ class FieldMutator {
 
   template <class T>
   void visit(T& value) {
-    if constexpr (requires { T::fields(value, *this); }) {
-      T::fields(value, *this);
+    if constexpr (Listed<T, FieldMutator>) {
+      visit_fields(value, *this);
     } else if constexpr (std::same_as<T, bool>) {
       if (is_target()) value = !value;
     } else if constexpr (std::is_enum_v<T>) {
@@ -154,7 +145,7 @@ Writes write_into_every_field(const T& sample, Instant now) {
   for (;; ++writes.tried) {
     T copy = sample;
     FieldMutator mutator{writes.tried, now};
-    T::fields(copy, mutator);
+    visit_fields(copy, mutator);
     if (!mutator.written()) return writes;
     if (packed(std::as_const(copy), now) == before) writes.unnoticed.push_back(mutator.name());
   }
@@ -163,55 +154,6 @@ Writes write_into_every_field(const T& sample, Instant now) {
 template <class T>
 std::vector<std::string> unnoticed_writes(const T& sample, Instant now) {
   return write_into_every_field(sample, now).unnoticed;
-}
-
-// Records the bytes of an object that its listed fields occupy.
-class FieldCoverage {
- public:
-  FieldCoverage(const void* object, std::size_t size)
-      : begin_(static_cast<const std::byte*>(object)), covered_(size) {}
-
-  template <class T>
-  void operator()(const char* /*name*/, T& value) {
-    const auto* field = reinterpret_cast<const std::byte*>(std::addressof(value));
-    // A value that the list computes is stored outside the object; so are a vector's elements.
-    const std::less<> before;
-    if (before(field, begin_) || !before(field, begin_ + covered_.size())) return;
-    for (std::size_t i = 0; i < sizeof(value); ++i)
-      covered_[static_cast<std::size_t>(field - begin_) + i] = true;
-  }
-
-  bool covers(std::size_t byte) const { return covered_[byte]; }
-
- private:
-  const std::byte* begin_;
-  std::vector<bool> covered_;
-};
-
-template <class T>
-std::size_t unlisted_bytes(const T& sample) {
-  T object = sample;
-  FieldCoverage coverage{&object, sizeof(T)};
-  // A list may treat const and mutable objects differently.
-  T::fields(std::as_const(object), coverage);
-  T::fields(object, coverage);
-
-  // __builtin_clear_padding shows where the padding is. The object's bytes are restored before the
-  // object is used again. Without the builtin every uncovered byte may be padding.
-  std::array<std::byte, sizeof(T)> padding{};
-#if __has_builtin(__builtin_clear_padding)
-  std::array<std::byte, sizeof(T)> saved;
-  void* const bytes = &object;
-  std::memcpy(saved.data(), bytes, sizeof(T));
-  std::memset(bytes, 0xff, sizeof(T));
-  __builtin_clear_padding(&object);
-  std::memcpy(padding.data(), bytes, sizeof(T));
-  std::memcpy(bytes, saved.data(), sizeof(T));
-#endif
-  std::size_t unlisted = 0;
-  for (std::size_t i = 0; i < sizeof(T); ++i)
-    if (!coverage.covers(i) && padding[i] != std::byte{0}) ++unlisted;
-  return unlisted;
 }
 
 }  // namespace tempo

@@ -1,10 +1,19 @@
 // One list of fields provides equality, hash, packing, renaming and printing.
 //
-// A type lists its state once:
+// A type lists its state once (field_list.h):
 //
-//     template <class Self, class Visitor> static void fields(Self& self, Visitor& visit) {
-//       visit("state", self.state_);
-//       visit("followed", self.followed_);
+//     static constexpr auto fields(auto list) {
+//       return list(field<&Clock::state_>("state"), fixed<&Clock::rules_>());
+//     }
+//
+// A list that depends on values is a function of the value and the visitor. It begins by naming all
+// members, so that it does not compile either if one is missing:
+//
+//     template <class Self, class Visitor>
+//     static void fields(Self& self, Visitor& visit) {
+//       auto& [kind, number] = self;
+//       visit("kind", kind);
+//       if (kind == Kind::call) visit("number", number);
 //     }
 //
 // A visitor derives from FieldWalk<Itself> and defines `leaf(name, value)` for the leaves: whole
@@ -33,7 +42,7 @@
 #include "base/node_map.h"
 #include "base/node_set.h"
 #include "base/units.h"
-#include "machine/field_roles.h"
+#include "machine/field_list.h"
 
 namespace tempo {
 
@@ -43,6 +52,26 @@ concept FieldLeaf =
     std::same_as<std::remove_const_t<T>, Nanos> || std::same_as<std::remove_const_t<T>, Instant> ||
     std::same_as<std::remove_const_t<T>, Epoch>;
 
+struct AnyList {
+  void operator()(auto... /*fields*/) const {}
+};
+template <class T, class Visitor>
+concept Listed = requires {
+  std::remove_const_t<T>::fields(AnyList{});
+  requires FieldCheck::complete<std::remove_const_t<T>>();
+} || requires(T& value, Visitor& visit) { std::remove_const_t<T>::fields(value, visit); };
+
+template <class T, class Visitor>
+void visit_fields(T& value, Visitor& visit) {
+  using Type = std::remove_const_t<T>;
+  if constexpr (requires { Type::fields(AnyList{}); }) {
+    static_assert(FieldCheck::complete<Type>());
+    Type::fields([&](auto... field) { (field.show(value, visit), ...); });
+  } else {
+    Type::fields(value, visit);
+  }
+}
+
 template <class Visitor>
 class FieldWalk {
  public:
@@ -51,9 +80,9 @@ class FieldWalk {
     auto& self = static_cast<Visitor&>(*this);
     if constexpr (FieldLeaf<T>) {
       self.leaf(name, value);
-    } else if constexpr (requires { std::remove_const_t<T>::fields(value, self); }) {
+    } else if constexpr (Listed<T, Visitor>) {
       self.enter(name);
-      std::remove_const_t<T>::fields(value, self);
+      visit_fields(value, self);
       self.leave();
     } else {
       walk(name, value);
@@ -233,14 +262,14 @@ class Unpacker : public FieldWalk<Unpacker> {
 template <class T>
 void unpack(T& value, std::string_view bytes, Instant now) {
   Unpacker unpacker{now, bytes};
-  T::fields(value, unpacker);
+  visit_fields(value, unpacker);
 }
 
 template <class T>
 std::string packed(const T& value, Instant now) {
   std::string bytes;
   Packer packer{now, bytes};
-  T::fields(value, packer);
+  visit_fields(value, packer);
   return bytes;
 }
 
@@ -321,7 +350,7 @@ class Printer : public FieldWalk<Printer> {
 template <class T>
 std::string printed(const T& value, Instant now) {
   Printer printer{now};
-  T::fields(value, printer);
+  visit_fields(value, printer);
   return printer.text();
 }
 

@@ -28,10 +28,8 @@ struct Inner {
   std::uint16_t small = 0;
   Sequence sequence = kNoSequence;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("small", self.small);
-    visit("sequence", self.sequence);
+  static constexpr auto fields(auto list) {
+    return list(field<&Inner::small>("small"), field<&Inner::sequence>("sequence"));
   }
 };
 
@@ -54,24 +52,14 @@ struct Everything {
   NodeSet members;
   NodeMap<Inner> peers;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("flag", self.flag);
-    visit("mood", self.mood);
-    visit("number", self.number);
-    visit("wide", self.wide);
-    visit("span", self.span);
-    visit("deadline", self.deadline);
-    visit("node", self.node);
-    visit("incarnation", self.incarnation);
-    visit("epoch", self.epoch);
-    visit("inner", self.inner);
-    visit("timers", self.timers);
-    visit("leader", self.leader);
-    visit("list", self.list);
-    visit("row", self.row);
-    visit("members", self.members);
-    visit("peers", self.peers);
+  static constexpr auto fields(auto list) {
+    using M = Everything;
+    return list(field<&M::flag>("flag"), field<&M::mood>("mood"), field<&M::number>("number"),
+                field<&M::wide>("wide"), field<&M::span>("span"), field<&M::deadline>("deadline"),
+                field<&M::node>("node"), field<&M::incarnation>("incarnation"),
+                field<&M::epoch>("epoch"), field<&M::inner>("inner"), field<&M::timers>("timers"),
+                field<&M::leader>("leader"), field<&M::list>("list"), field<&M::row>("row"),
+                field<&M::members>("members"), field<&M::peers>("peers"));
   }
 };
 
@@ -104,10 +92,7 @@ TEST(Packing, StoresInstantsRelativeToNow) {
 
 struct Deadline {
   Instant when;
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("when", self.when);
-  }
+  static constexpr auto fields(auto list) { return list(field<&Deadline::when>("when")); }
 };
 
 TEST(Packing, TreatsExpiredDeadlinesAsEqual) {
@@ -149,10 +134,8 @@ TEST(Packing, IgnoresErasedSetElements) {
 struct Two {
   std::vector<std::uint32_t> left;
   std::vector<std::uint32_t> right;
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("left", self.left);
-    visit("right", self.right);
+  static constexpr auto fields(auto list) {
+    return list(field<&Two::left>("left"), field<&Two::right>("right"));
   }
 };
 
@@ -164,10 +147,7 @@ TEST(Packing, KeepsNeighbouringListsApart) {
 
 struct Number {
   std::uint64_t value;
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("value", self.value);
-  }
+  static constexpr auto fields(auto list) { return list(field<&Number::value>("value")); }
 };
 
 // The exact bytes, because packed states of one build may be compared with those of another.
@@ -193,8 +173,6 @@ TEST(Packing, NoticesAWriteIntoEveryField) {
   // each.
   EXPECT_EQ(full.tried, 22U + 1 + 2 * 2 + 2 * 3);
 }
-
-TEST(Packing, CoversEveryByte) { EXPECT_EQ(unlisted_bytes(filled()), 0U); }
 
 struct Copies {
   std::uint32_t kept = 1;
@@ -226,27 +204,23 @@ TEST(FieldMutator, SkipsConstFields) {
   EXPECT_THAT(unnoticed_writes(Derived{}, at(0s)), IsEmpty());
 }
 
+// As many entries as members, but one is missing. A list with fewer entries does not compile: see
+// testdata/forgotten_member.cpp.
 struct Incomplete {
   std::uint8_t listed = 1;
-  std::uint8_t forgotten = 2;     // in the place of a padding byte
-  std::uint32_t also_listed = 3;  // two bytes of padding before it
-  std::vector<int> also_forgotten;
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("listed", self.listed);
-    visit("also_listed", self.also_listed);
+  std::uint8_t forgotten = 2;
+  static constexpr auto fields(auto list) {
+    return list(field<&Incomplete::listed>("listed"), field<&Incomplete::listed>("again"));
   }
 };
-
-TEST(FieldMutator, CountsTheBytesOfAnUnlistedMember) {
-  EXPECT_EQ(unlisted_bytes(Incomplete{}), sizeof(std::uint8_t) + sizeof(std::vector<int>));
-}
+static_assert(!FieldCheck::complete<Incomplete>());
+static_assert(FieldCheck::complete<Everything>());
 
 TEST(Renaming, ReachesEveryNode) {
   Everything all = filled();
   const std::vector<NodeId> swap{node_at(0), node_at(2), node_at(1)};
   Renamer renamer{swap};
-  Everything::fields(all, renamer);
+  visit_fields(all, renamer);
 
   EXPECT_EQ(all.node, node_at(1));
   EXPECT_EQ(all.epoch.node, node_at(2));
@@ -265,9 +239,9 @@ TEST(Renaming, SwappingTwiceRestoresTheValue) {
   Everything all = filled();
   const std::vector<NodeId> swap{node_at(0), node_at(2), node_at(1)};
   Renamer renamer{swap};
-  Everything::fields(all, renamer);
+  visit_fields(all, renamer);
   EXPECT_NE(packed(all, at(0s)), packed(filled(), at(0s)));
-  Everything::fields(all, renamer);
+  visit_fields(all, renamer);
   EXPECT_EQ(packed(all, at(0s)), packed(filled(), at(0s)));
 }
 
@@ -275,7 +249,7 @@ TEST(Renaming, KeepsNobody) {
   Everything all;
   const std::vector<NodeId> swap{node_at(1), node_at(0)};
   Renamer renamer{swap};
-  Everything::fields(all, renamer);
+  visit_fields(all, renamer);
   EXPECT_EQ(all.node, kNobody);
   EXPECT_EQ(all.epoch.node, kNobody);
   EXPECT_EQ(all.leader, std::nullopt);

@@ -184,11 +184,7 @@ template <class M>
 concept CheckableMachine =
     Machine<M> && std::copyable<M> && std::is_trivially_copyable_v<typename M::Message> &&
     std::is_trivially_copyable_v<typename M::Notice> &&
-    std::is_trivially_copyable_v<typename M::Command> &&
-    requires(M m, const M c, FieldVisitor& fields, typename M::Message& message) {
-      M::fields(m, fields);  // the only list of its state
-      M::fields(c, fields);
-      M::Message::fields(message, fields);
-    };
+    std::is_trivially_copyable_v<typename M::Command> && Listed<M, FieldVisitor> &&
+    Listed<const M, FieldVisitor> && Listed<typename M::Message, FieldVisitor>;
 
 }  // namespace tempo

@@ -11,10 +11,7 @@ namespace {
 struct FlatMessage {
   std::uint32_t value = 0;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("value", self.value);
-  }
+  static constexpr auto fields(auto list) { return list(field<&FlatMessage::value>("value")); }
 };
 
 // The smallest class that satisfies Machine, if kHasTimerHandler and MessageType is flat.
@@ -35,10 +32,10 @@ class MinimalMachine {
   const Timers<Timer>& timers() const { return timers_; }
   const char* check() const { return nullptr; }
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("timers", self.timers_);
+  static constexpr auto fields(auto list) {
+    return list(field<&MinimalMachine::timers_>("timers"));
   }
+  friend FieldCheck;
 
  private:
   Timers<Timer> timers_;

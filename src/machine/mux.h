@@ -41,9 +41,10 @@ struct OneOf {
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
-    const auto which = static_cast<std::uint8_t>(self.body.index());
+    auto& [body] = self;
+    const auto which = static_cast<std::uint8_t>(body.index());
     visit("part", which);
-    std::visit([&](auto& part) { visit("body", part); }, self.body);
+    std::visit([&](auto& part) { visit("body", part); }, body);
   }
 };
 
@@ -123,7 +124,8 @@ class Mux {
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
-    std::apply([&](auto&... part) { (visit("part", part), ...); }, self.parts_);
+    auto& [parts] = self;
+    std::apply([&](auto&... part) { (visit("part", part), ...); }, parts);
   }
 
  private:

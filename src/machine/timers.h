@@ -57,7 +57,8 @@ class Timers {
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
-    for (auto& instant : self.at_) visit_as<role::timer>(visit, "timer", instant);
+    auto& [at] = self;
+    for (auto& instant : at) visit_as<role::timer>(visit, "timer", instant);
   }
 
  private:

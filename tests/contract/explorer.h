@@ -46,7 +46,7 @@ std::string timeless(const M& machine, Instant now) {
   std::string bytes;
   Packer packer{now, bytes};
   TimelessPacker visitor{packer};
-  M::fields(machine, visitor);
+  visit_fields(machine, visitor);
   return bytes;
 }
 

@@ -171,10 +171,8 @@ class Hasty {
   const Timers<Timer>& timers() const { return timers_; }
   const char* check() const { return nullptr; }
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("timers", self.timers_);
-  }
+  static constexpr auto fields(auto list) { return list(field<&Hasty::timers_>("timers")); }
+  friend FieldCheck;
 
  private:
   Timers<Timer> timers_;

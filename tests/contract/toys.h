@@ -42,19 +42,14 @@ class Heartbeat {
   struct Command {  // another part of the node has received a message from this node
     NodeId heard = kNobody;
 
-    template <class Self, class Visitor>
-    static void fields(Self& self, Visitor& visit) {
-      visit("heard", self.heard);
-    }
+    static constexpr auto fields(auto list) { return list(field<&Command::heard>("heard")); }
   };
   struct Notice {
     NodeId node = kNobody;
     bool trusted = false;
 
-    template <class Self, class Visitor>
-    static void fields(Self& self, Visitor& visit) {
-      visit("node", self.node);
-      visit("trusted", self.trusted);
+    static constexpr auto fields(auto list) {
+      return list(field<&Notice::node>("node"), field<&Notice::trusted>("trusted"));
     }
   };
   enum class Timer : std::uint8_t { beat, silence, count };
@@ -89,11 +84,12 @@ class Heartbeat {
     return until != nullptr && *until != kNever;
   }
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("timers", self.timers_);
-    visit("trusted_until", self.trusted_until_);
+  static constexpr auto fields(auto list) {
+    using M = Heartbeat;
+    return list(field<&M::timers_>("timers"), field<&M::trusted_until_>("trusted_until"),
+                fixed<&M::options_>());
   }
+  friend FieldCheck;
 
  private:
   void beat(Turn<Heartbeat>& turn) {
@@ -133,26 +129,17 @@ class Lots {
   struct Message {  // "I lead, with this lot."
     std::uint32_t lot = 0;
 
-    template <class Self, class Visitor>
-    static void fields(Self& self, Visitor& visit) {
-      visit("lot", self.lot);
-    }
+    static constexpr auto fields(auto list) { return list(field<&Message::lot>("lot")); }
   };
   struct Command {  // this node is down; if it leads, another must
     NodeId down = kNobody;
 
-    template <class Self, class Visitor>
-    static void fields(Self& self, Visitor& visit) {
-      visit("down", self.down);
-    }
+    static constexpr auto fields(auto list) { return list(field<&Command::down>("down")); }
   };
   struct Notice {
     NodeId leader = kNobody;
 
-    template <class Self, class Visitor>
-    static void fields(Self& self, Visitor& visit) {
-      visit("leader", self.leader);
-    }
+    static constexpr auto fields(auto list) { return list(field<&Notice::leader>("leader")); }
   };
   enum class Timer : std::uint8_t { claim, count };
 
@@ -191,14 +178,13 @@ class Lots {
   NodeId leader() const { return leader_; }
   bool leads() const { return leader_ == self_; }
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("self", self.self_);
-    visit("leader", self.leader_);
-    visit("own_lot", self.own_lot_);
-    visit("leading_lot", self.leading_lot_);
-    visit("timers", self.timers_);
+  static constexpr auto fields(auto list) {
+    using M = Lots;
+    return list(field<&M::self_>("self"), field<&M::leader_>("leader"),
+                field<&M::own_lot_>("own_lot"), field<&M::leading_lot_>("leading_lot"),
+                field<&M::timers_>("timers"), fixed<&M::options_>());
   }
+  friend FieldCheck;
 
  private:
   void draw_lot(Turn<Lots>& turn) {
@@ -242,21 +228,16 @@ class Tally {
     Incarnation incarnation{};  // of the node that assigned the sequence number
     std::uint32_t amount = 0;
 
-    template <class Self, class Visitor>
-    static void fields(Self& self, Visitor& visit) {
-      visit("kind", self.kind);
-      visit("sequence", self.sequence);
-      visit("life", self.incarnation);
-      visit("amount", self.amount);
+    static constexpr auto fields(auto list) {
+      using M = Message;
+      return list(field<&M::kind>("kind"), field<&M::sequence>("sequence"),
+                  field<&M::incarnation>("life"), field<&M::amount>("amount"));
     }
   };
   struct Command {
     std::uint32_t add = 0;
 
-    template <class Self, class Visitor>
-    static void fields(Self& self, Visitor& visit) {
-      visit("add", self.add);
-    }
+    static constexpr auto fields(auto list) { return list(field<&Command::add>("add")); }
   };
   enum class Event : std::uint8_t { total_is, added_at, gave_up_on };
   struct Notice {
@@ -264,11 +245,9 @@ class Tally {
     NodeId node = kNobody;    // valid for added_at and gave_up_on
     std::uint32_t total = 0;  // valid for total_is
 
-    template <class Self, class Visitor>
-    static void fields(Self& self, Visitor& visit) {
-      visit("news", self.event);
-      visit("node", self.node);
-      visit("total", self.total);
+    static constexpr auto fields(auto list) {
+      using M = Notice;
+      return list(field<&M::event>("news"), field<&M::node>("node"), field<&M::total>("total"));
     }
   };
   enum class Timer : std::uint8_t { resend, count };
@@ -331,15 +310,14 @@ class Tally {
   std::uint32_t total() const { return total_; }
   const NodeSet& unsure_of() const { return unsure_of_; }
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("self", self.self_);
-    visit("life", self.incarnation_);
-    visit("total", self.total_);
-    visit("unsure_of", self.unsure_of_);
-    visit("timers", self.timers_);
-    visit("courier", self.courier_);
+  static constexpr auto fields(auto list) {
+    using M = Tally;
+    return list(field<&M::self_>("self"), field<&M::incarnation_>("life"),
+                field<&M::total_>("total"), field<&M::unsure_of_>("unsure_of"),
+                field<&M::timers_>("timers"), field<&M::courier_>("courier"),
+                fixed<&M::options_>());
   }
+  friend FieldCheck;
 
  private:
   void add(Turn<Tally>& turn, std::uint32_t amount) {
@@ -373,6 +351,7 @@ struct LeadershipRules {
 template <bool kUsesClaims = true>
 using Leadership = Mux<LeadershipRules<kUsesClaims>, Heartbeat, Lots<>>;
 
-static_assert(CheckableMachine<Heartbeat> && CheckableMachine<Lots<>> && CheckableMachine<Tally<>> && CheckableMachine<Leadership<>>);
+static_assert(CheckableMachine<Heartbeat> && CheckableMachine<Lots<>> &&
+              CheckableMachine<Tally<>> && CheckableMachine<Leadership<>>);
 
 }  // namespace tempo::toys

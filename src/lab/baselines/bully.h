@@ -58,10 +58,8 @@ struct Message {
   Kind kind = Kind::election;
   NodeId id = kNobody;  // the sender
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("kind", self.kind);
-    visit("id", self.id);
+  static constexpr auto fields(auto list) {
+    return list(field<&Message::kind>("kind"), field<&Message::id>("id"));
   }
 };
 
@@ -116,13 +114,13 @@ class BullyElection {
   NodeId self() const { return self_; }
   NodeId coordinator() const { return coordinator_; }  // kNobody: unknown
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("self", self.self_);
-    visit("state", self.state_);
-    visit("coordinator", self.coordinator_);
-    visit("timers", self.timers_);
+  static constexpr auto fields(auto list) {
+    using M = BullyElection;
+    return list(field<&M::self_>("self"), field<&M::state_>("state"),
+                field<&M::coordinator_>("coordinator"), field<&M::timers_>("timers"),
+                fixed<&M::rules_>());
   }
+  friend FieldCheck;
 
  private:
   void hold_election(Turn<BullyElection>& turn);

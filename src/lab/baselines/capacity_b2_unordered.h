@@ -40,13 +40,10 @@ struct Message {
   Offers offers{};           // of vect; of init the first is the sender's
 
   bool operator==(const Message&) const = default;
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("kind", self.kind);
-    visit("round", self.round);
-    visit("number", self.number);
-    visit("word", self.word);
-    for (auto& offer : self.offers) visit("offer", offer);
+  static constexpr auto fields(auto list) {
+    using M = Message;
+    return list(field<&M::kind>("kind"), field<&M::round>("round"), field<&M::number>("number"),
+                field<&M::word>("word"), field<&M::offers, role::each>("offer"));
   }
 };
 
@@ -83,23 +80,25 @@ class CapacityB2Unordered {
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
-    visit("self", self.self_);
-    visit("phase", self.phase_);
-    visit("number", self.number_);
-    visit("offer", self.offer_);
-    for (auto& offer : self.offers_) visit("offer", offer);
-    for (auto& report : self.reports_) {
+    auto& [node, rules, phase, number, offer, offers, reports, king, votes, early_messages, master,
+           timers] = self;
+    visit("self", node);
+    visit("phase", phase);
+    visit("number", number);
+    visit("offer", offer);
+    for (auto& other : offers) visit("offer", other);
+    for (auto& report : reports) {
       bool there = report.has_value();
       visit("there", there);
       if (report)
-        for (auto& offer : *report) visit("reported", offer);
+        for (auto& reported : *report) visit("reported", reported);
     }
-    visit("king", self.king_);
-    for (auto& round : self.votes_)
+    visit("king", king);
+    for (auto& round : votes)
       for (auto& vote : round) visit("heard", vote);
-    visit("next", self.early_messages_);
-    visit("master", self.master_);
-    visit("timers", self.timers_);
+    visit("next", early_messages);
+    visit("master", master);
+    visit("timers", timers);
   }
 
  private:

@@ -41,10 +41,8 @@ struct Message {
   Kind kind = Kind::token;
   NodeId id = kNobody;  // origin of the token, whichever node forwards it
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("kind", self.kind);
-    visit("id", self.id);
+  static constexpr auto fields(auto list) {
+    return list(field<&Message::kind>("kind"), field<&Message::id>("id"));
   }
 };
 
@@ -89,16 +87,14 @@ class LeLannElection {
   NodeId self() const { return self_; }
   NodeId coordinator() const { return coordinator_; }  // kNobody: not decided
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("self", self.self_);
-    visit("before", self.before_);
-    visit("after", self.after_);
-    visit("state", self.state_);
-    visit("seen", self.seen_);
-    visit("coordinator", self.coordinator_);
-    visit("timers", self.timers_);
+  static constexpr auto fields(auto list) {
+    using M = LeLannElection;
+    return list(field<&M::self_>("self"), field<&M::before_>("before"), field<&M::after_>("after"),
+                field<&M::state_>("state"), field<&M::seen_>("seen"),
+                field<&M::coordinator_>("coordinator"), field<&M::timers_>("timers"),
+                fixed<&M::rules_>());
   }
+  friend FieldCheck;
 
  private:
   void listen(Instant now);

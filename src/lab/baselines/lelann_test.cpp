@@ -223,9 +223,7 @@ TEST(LeLann, ListsAllItsFields) {
   ring.command(NodeId{0}, Command::suspect);
   ring.receive(NodeId{2}, NodeId{0}, NodeId{1});
   EXPECT_THAT(unnoticed_writes(ring.machine(NodeId{0}), kStart), IsEmpty());
-  EXPECT_EQ(unlisted_bytes(ring.machine(NodeId{0})), sizeof(const Rules*));
   EXPECT_THAT(unnoticed_writes(Message{}, kStart), IsEmpty());
-  EXPECT_EQ(unlisted_bytes(Message{}), 0U);
   EXPECT_EQ(
       printed(ring.machine(NodeId{0}), kStart),
       "self=0 before=2 after=1 state=electing seen=1 seen=1 coordinator=-1 timers{timer=never}");

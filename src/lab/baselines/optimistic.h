@@ -55,14 +55,10 @@ struct Message {
   std::uint64_t ended = 0;
 
   bool operator==(const Message&) const = default;
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("reply", self.reply);
-    visit("attempt", self.attempt);
-    visit("piece", self.piece);
-    visit("value", self.value);
-    visit("begun", self.begun);
-    visit("ended", self.ended);
+  static constexpr auto fields(auto list) {
+    using M = Message;
+    return list(field<&M::reply>("reply"), field<&M::attempt>("attempt"), field<&M::piece>("piece"),
+                field<&M::value>("value"), field<&M::begun>("begun"), field<&M::ended>("ended"));
   }
 };
 
@@ -73,10 +69,7 @@ struct Command {
   };
   Kind kind = Kind::read;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("kind", self.kind);
-  }
+  static constexpr auto fields(auto list) { return list(field<&Command::kind>("kind")); }
 };
 
 struct Notice {
@@ -88,11 +81,9 @@ struct Notice {
   std::uint64_t value = 0;  // of `read`: the number of the write that wrote the data
   bool torn = false;        // of `read`: the pieces are not from one write, which must not happen
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("kind", self.kind);
-    visit("value", self.value);
-    visit("torn", self.torn);
+  static constexpr auto fields(auto list) {
+    using M = Notice;
+    return list(field<&M::kind>("kind"), field<&M::value>("value"), field<&M::torn>("torn"));
   }
 };
 
@@ -127,19 +118,15 @@ class Optimistic {
   bool writes() const { return self_ == optimistic::kWriter; }
   optimistic::Phase phase() const { return phase_; }
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("self", self.self_);
-    visit("phase", self.phase_);
-    visit("stopped", self.stopped_);
-    visit("attempt", self.attempt_);
-    visit("piece", self.piece_);
-    visit("begun", self.begun_);
-    visit("ended", self.ended_);
-    visit("value", self.value_);
-    visit("torn", self.torn_);
-    visit("timers", self.timers_);
+  static constexpr auto fields(auto list) {
+    using M = Optimistic;
+    return list(field<&M::self_>("self"), field<&M::phase_>("phase"),
+                field<&M::stopped_>("stopped"), field<&M::attempt_>("attempt"),
+                field<&M::piece_>("piece"), field<&M::begun_>("begun"), field<&M::ended_>("ended"),
+                field<&M::value_>("value"), field<&M::torn_>("torn"), field<&M::timers_>("timers"),
+                fixed<&M::rules_>());
   }
+  friend FieldCheck;
 
  private:
   void wait(Turn<Optimistic>& turn);

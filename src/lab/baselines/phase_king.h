@@ -15,6 +15,7 @@
 
 #include "base/check.h"
 #include "base/ids.h"
+#include "machine/field_list.h"
 
 namespace tempo::election {
 
@@ -28,10 +29,8 @@ class PhaseKing {
     std::uint16_t zeros = 0;
 
     bool operator==(const Vote&) const = default;
-    template <class Self, class Visitor>
-    static void fields(Self& self, Visitor& visit) {
-      visit("ones", self.ones);
-      visit("zeros", self.zeros);
+    static constexpr auto fields(auto list) {
+      return list(field<&Vote::ones>("ones"), field<&Vote::zeros>("zeros"));
     }
   };
   // Received votes by sender; unset: no vote.
@@ -80,15 +79,13 @@ class PhaseKing {
     ++round_;
   }
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("members", self.members_);
-    visit("malicious", self.malicious_);
-    visit("round", self.round_);
-    visit("bits", self.bits_);
-    visit("proposal", self.proposal_);
-    visit("sure", self.sure_);
+  static constexpr auto fields(auto list) {
+    using M = PhaseKing;
+    return list(field<&M::members_>("members"), field<&M::malicious_>("malicious"),
+                field<&M::round_>("round"), field<&M::bits_>("bits"),
+                field<&M::proposal_>("proposal"), field<&M::sure_>("sure"));
   }
+  friend FieldCheck;
 
  private:
   std::uint32_t king() const { return round_ / 3; }

@@ -23,10 +23,7 @@ class CoreProcess {
   struct Message {
     Kind kind = Kind::ack;
 
-    template <class Self, class Visitor>
-    static void fields(Self& self, Visitor& visit) {
-      visit("kind", self.kind);
-    }
+    static constexpr auto fields(auto list) { return list(field<&Message::kind>("kind")); }
   };
   using Command = Nothing;
   using Notice = Nothing;
@@ -87,14 +84,13 @@ class CoreProcess {
   const char* check() const { return nullptr; }
   State state() const { return state_; }
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("self", self.self_);
-    visit("state", self.state_);
-    visit("timeouts_left", self.timeouts_left_);
-    visit("accepted", self.accepted_);
-    visit("timers", self.timers_);
+  static constexpr auto fields(auto list) {
+    using M = CoreProcess;
+    return list(field<&M::self_>("self"), field<&M::state_>("state"),
+                field<&M::timeouts_left_>("timeouts_left"), field<&M::accepted_>("accepted"),
+                field<&M::timers_>("timers"));
   }
+  friend FieldCheck;
 
  private:
   void yield(Turn<CoreProcess>& turn) {

@@ -265,7 +265,7 @@ TEST(CoreModel, IsSymmetric) {
       }
       CoreProcess expected = plain;
       Renamer renamer{to};
-      CoreProcess::fields(expected, renamer);
+      visit_fields(expected, renamer);
       ASSERT_EQ(packed(expected, Instant{}), packed(renamed, Instant{}));
       ASSERT_EQ(out.size(), out_renamed.size());
       for (std::size_t k = 0; k < out.size(); ++k) {

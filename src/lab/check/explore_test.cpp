@@ -29,10 +29,7 @@ class Toy {
   enum class Timer : std::uint8_t { act, idle, count };
   struct Message {
     std::uint8_t value = 0;
-    template <class Self, class Visitor>
-    static void fields(Self& self, Visitor& visit) {
-      visit("value", self.value);
-    }
+    static constexpr auto fields(auto list) { return list(field<&Message::value>("value")); }
   };
   using Command = Nothing;
   using Notice = Nothing;
@@ -118,14 +115,13 @@ class Toy {
   std::uint8_t value() const { return value_; }
   std::uint8_t seen() const { return seen_; }
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("self", self.self_);
-    visit("value", self.value_);
-    visit("seen", self.seen_);
-    visit("lies", self.messages_);
-    visit("timers", self.timers_);
+  static constexpr auto fields(auto list) {
+    using M = Toy;
+    return list(field<&M::self_>("self"), field<&M::value_>("value"), field<&M::seen_>("seen"),
+                field<&M::messages_>("lies"), field<&M::timers_>("timers"),
+                fixed<&M::behaviour_>());
   }
+  friend FieldCheck;
 
  private:
   bool first() const { return self_ == NodeId{0}; }

@@ -52,10 +52,7 @@ TEST(Numbers, ReportTooManyNumbers) {
 
 struct Note {
   Sequence sequence{};
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("sequence", self.sequence);
-  }
+  static constexpr auto fields(auto list) { return list(field<&Note::sequence>("sequence")); }
 };
 
 // Bob has received 3 and 5 from Ann but not 4; 4 and 5 are live. After the renaming he still has
@@ -70,7 +67,7 @@ TEST(NumberWriter, KeepsReceivedNumbers) {
   all.message(kAnn, kBob, 4);
   all.message(kAnn, kBob, 5);
   NumberWriter writer{kBob, kNobody, all};
-  Courier<Note>::fields(bob, writer);
+  visit_fields(bob, writer);
   EXPECT_TRUE(bob.fresh(kAnn, incarnation, Sequence{1}));   // was 4
   EXPECT_FALSE(bob.fresh(kAnn, incarnation, Sequence{2}));  // was 5
   EXPECT_TRUE(bob.fresh(kAnn, incarnation, Sequence{3}));
@@ -84,9 +81,9 @@ TEST(NumberWriter, RenamesUnacknowledgedMessages) {
     ann.post(Instant{}, to, {.sequence = ann.next_sequence()}, options);
   Numbers all;
   NumberReader reader{kAnn, kNobody, all};
-  Courier<Note>::fields(std::as_const(ann), reader);
+  visit_fields(std::as_const(ann), reader);
   NumberWriter writer{kAnn, kNobody, all};
-  Courier<Note>::fields(ann, writer);
+  visit_fields(ann, writer);
   EXPECT_EQ(ann.acknowledge(kBob, Sequence{2}), nullptr);
   EXPECT_NE(ann.acknowledge(kBob, Sequence{1}), nullptr);
   EXPECT_NE(ann.acknowledge(kCleo, Sequence{2}), nullptr);

@@ -168,7 +168,7 @@ class Parts {
     return remembered(named_locals_, id, context, learning, [&] {
       M renamed = machine(id);
       NumberWriter writer{locals_[id].node, kNobody, context_numbers_[context]};
-      M::fields(renamed, writer);
+      visit_fields(renamed, writer);
       return keep(renamed, locals_[id].node, kNow);
     });
   }
@@ -177,7 +177,7 @@ class Parts {
       const Flight flight = flights_[id];
       Message renamed = message(id);
       NumberWriter writer{flight.from, flight.to, context_numbers_[context]};
-      Message::fields(renamed, writer);
+      visit_fields(renamed, writer);
       return keep(renamed, flight);
     });
   }
@@ -188,7 +188,7 @@ class Parts {
     return tabled(permuted_locals_, id, which, learning, [&] {
       M renamed = machine(id);
       Renamer renamer{to};
-      M::fields(renamed, renamer);
+      visit_fields(renamed, renamer);
       return keep(renamed, to[index(locals_[id].node)], kNow);
     });
   }
@@ -198,7 +198,7 @@ class Parts {
       const Flight flight = flights_[id];
       Message renamed = message(id);
       Renamer renamer{to};
-      Message::fields(renamed, renamer);
+      visit_fields(renamed, renamer);
       return keep(renamed, {to[index(flight.from)], to[index(flight.to)], flight.broadcast});
     });
   }
@@ -257,9 +257,9 @@ class Parts {
         buffer_};
     if (timing_ == Timing::free) {
       TimersDue due{packer};
-      M::fields(machine, due);
+      visit_fields(machine, due);
     } else {
-      M::fields(machine, packer);
+      visit_fields(machine, packer);
     }
     const Store::Added added = local_bytes_.add(buffer_, Store::hash(buffer_));
     if (!added.fresh) return added.number;
@@ -278,7 +278,7 @@ class Parts {
       views_.push_back({model_->view(machine)});
     Numbers numbers;
     NumberReader reader{node, kNobody, numbers};
-    M::fields(machine, reader);
+    visit_fields(machine, reader);
     list_numbers(numbers, local_mentions_);
     return added.number;
   }
@@ -307,13 +307,13 @@ class Parts {
     buffer_.assign({static_cast<char>(index(flight.from)), static_cast<char>(index(flight.to)),
                     static_cast<char>(flight.broadcast)});
     Packer packer{kNow, buffer_};
-    Message::fields(message, packer);
+    visit_fields(message, packer);
     const Store::Added added = flight_bytes_.add(buffer_, Store::hash(buffer_));
     if (!added.fresh) return added.number;
     flights_.push_back(flight);
     Numbers numbers;
     NumberReader reader{flight.from, flight.to, numbers};
-    Message::fields(message, reader);
+    visit_fields(message, reader);
     list_numbers(numbers, flight_mentions_);
     return added.number;
   }

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "lab/sim/world_test_machine.h"
+#include "machine/field_list.h"
 
 namespace tempo::sim {
 namespace {
@@ -36,10 +37,10 @@ class Moody {
   const char* check() const { return nullptr; }
   Mood state() const { return mood_; }
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("mood", self.mood_);
+  static constexpr auto fields(auto list) {
+    return list(field<&Moody::mood_>("mood"), fixed<&Moody::timers_>());
   }
+  friend FieldCheck;
 
  private:
   Mood mood_ = Mood::calm;

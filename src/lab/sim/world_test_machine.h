@@ -15,16 +15,14 @@
 
 #include "lab/sim/trace.h"
 #include "lab/sim/world.h"
+#include "machine/field_list.h"
 
 namespace tempo::sim {
 
 struct TestMessage {
   std::uint32_t number = 0;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("number", self.number);
-  }
+  static constexpr auto fields(auto list) { return list(field<&TestMessage::number>("number")); }
 };
 inline std::string_view name_of(const TestMessage&) { return "word"; }
 
@@ -81,12 +79,12 @@ class ScriptedMachine {
   int received_count() const { return received_; }
   Incarnation incarnation() const { return incarnation_; }
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("incarnation", self.incarnation_);
-    visit("heard", self.received_);
-    visit("timers", self.timers_);
+  static constexpr auto fields(auto list) {
+    using M = ScriptedMachine;
+    return list(field<&M::incarnation_>("incarnation"), field<&M::received_>("heard"),
+                field<&M::timers_>("timers"));
   }
+  friend FieldCheck;
 
  private:
   Incarnation incarnation_;

@@ -49,17 +49,12 @@ struct Message {
   std::uint64_t signers = 0;  // malicious class: bit i: signed by node i
   Content content{};
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("kind", self.kind);
-    visit("hops", self.hops);
-    visit("sender", self.sender);
-    visit("number", self.number);
-    visit("life", self.life);
-    visit("stamp", self.stamp);
-    visit("delay", self.delay);
-    visit("signers", self.signers);
-    visit("content", self.content);
+  static constexpr auto fields(auto list) {
+    using M = Message;
+    return list(field<&M::kind>("kind"), field<&M::hops>("hops"), field<&M::sender>("sender"),
+                field<&M::number>("number"), field<&M::life>("life"), field<&M::stamp>("stamp"),
+                field<&M::delay>("delay"), field<&M::signers>("signers"),
+                field<&M::content>("content"));
   }
 };
 
@@ -73,11 +68,9 @@ struct Command {
   Content content{};
   Nanos delay{0};
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("kind", self.kind);
-    visit("content", self.content);
-    visit("delay", self.delay);
+  static constexpr auto fields(auto list) {
+    using M = Command;
+    return list(field<&M::kind>("kind"), field<&M::content>("content"), field<&M::delay>("delay"));
   }
 };
 
@@ -99,15 +92,11 @@ struct Notice {
   std::uint32_t number = 0;
   Content content{};
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("kind", self.kind);
-    visit("doubt", self.doubt);
-    visit("node", self.node);
-    visit("excess", self.excess);
-    visit("stamp", self.stamp);
-    visit("number", self.number);
-    visit("content", self.content);
+  static constexpr auto fields(auto list) {
+    using M = Notice;
+    return list(field<&M::kind>("kind"), field<&M::doubt>("doubt"), field<&M::node>("node"),
+                field<&M::excess>("excess"), field<&M::stamp>("stamp"), field<&M::number>("number"),
+                field<&M::content>("content"));
   }
 };
 
@@ -212,19 +201,15 @@ class Atomic {
   Nanos latency() const { return rules_->latency(delay_); }
   std::size_t kept() const { return history_.size(); }
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("self", self.self_);
-    visit("life", self.incarnation_);
-    visit("delay", self.delay_);
-    visit("worst", self.worst_);
-    visit("number", self.number_);
-    visit("last_stamp", self.last_stamp_);
-    visit("doubt", self.doubt_);
-    visit("history", self.history_);
-    visit("last", self.last_);
-    visit("timers", self.timers_);
+  static constexpr auto fields(auto list) {
+    using M = Atomic;
+    return list(field<&M::self_>("self"), field<&M::incarnation_>("life"),
+                field<&M::delay_>("delay"), field<&M::worst_>("worst"),
+                field<&M::number_>("number"), field<&M::last_stamp_>("last_stamp"),
+                field<&M::doubt_>("doubt"), field<&M::history_>("history"),
+                field<&M::last_>("last"), field<&M::timers_>("timers"), fixed<&M::rules_>());
   }
+  friend FieldCheck;
 
  private:
   static constexpr std::size_t kMaxKept = 4096;
@@ -235,10 +220,8 @@ class Atomic {
     Message message{};
     Status status = Status::pending;
 
-    template <class Self, class Visitor>
-    static void fields(Self& self, Visitor& visit) {
-      visit("message", self.message);
-      visit("fate", self.status);
+    static constexpr auto fields(auto list) {
+      return list(field<&Entry::message>("message"), field<&Entry::status>("fate"));
     }
   };
   // The last message delivered from a sender.
@@ -246,10 +229,8 @@ class Atomic {
     Incarnation incarnation{};
     std::uint32_t number = 0;
 
-    template <class Self, class Visitor>
-    static void fields(Self& self, Visitor& visit) {
-      visit("life", self.incarnation);
-      visit("number", self.number);
+    static constexpr auto fields(auto list) {
+      return list(field<&Last::incarnation>("life"), field<&Last::number>("number"));
     }
   };
 

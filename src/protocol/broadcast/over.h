@@ -75,11 +75,10 @@ class Over {
     return broken != nullptr ? broken : rider_.check();
   }
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("carrier", self.carrier_);
-    visit("rider", self.rider_);
+  static constexpr auto fields(auto list) {
+    return list(field<&Over::carrier_>("carrier"), field<&Over::rider_>("rider"));
   }
+  friend FieldCheck;
 
  private:
   // The rider handles the notices after the loop, so that the carrier's outputs come first.

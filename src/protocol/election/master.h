@@ -67,36 +67,25 @@ class MasterElection {
   NodeId heir() const { return heir_; }
   Priority priority() const { return priority_; }
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("self", self.self_);
-    visit("incarnation", self.incarnation_);
-    visit("priority", self.priority_);
-    visit("willing", self.configured_priority_);
-    visit("state", self.state_);
-    visit("followed", self.followed_);
-    visit_as<role::round>(visit, "seen", self.seen_);
-    visit("timers", self.timers_);
-    visit("first", self.first_);
-    visit("candidate", self.candidate_);
-    visit("heir", self.heir_);
-    visit("list", self.list_);
-    visit("answering", self.answering_);
-    visit("election_span", self.election_span_);
-    visit("backoff", self.backoff_);
-    visit_as<role::call>(visit, "call", self.call_);
-    visit("repeats_left", self.repeats_left_);
-    visit("candidacy_ends", self.candidacy_ends_);
-    visit("overlooked_at", self.overlooked_at_);
-    visit("give_up_at", self.give_up_at_);
-    visit("given_up_until", self.given_up_until_);
-    visit("slaveup_not_before", self.slaveup_not_before_);
-    visit("loop_not_before", self.loop_not_before_);
-    visit("set", self.set_);
-    visit("rival", self.rival_);
-    visit("ended", self.ended_);
-    visit("courier", self.courier_);
+  static constexpr auto fields(auto list) {
+    using M = MasterElection;
+    return list(
+        field<&M::self_>("self"), field<&M::incarnation_>("incarnation"),
+        field<&M::priority_>("priority"), field<&M::configured_priority_>("willing"),
+        field<&M::state_>("state"), field<&M::followed_>("followed"),
+        field<&M::seen_, role::round>("seen"), field<&M::timers_>("timers"),
+        field<&M::first_>("first"), field<&M::candidate_>("candidate"), field<&M::heir_>("heir"),
+        field<&M::list_>("list"), field<&M::answering_>("answering"),
+        field<&M::election_span_>("election_span"), field<&M::backoff_>("backoff"),
+        field<&M::call_, role::call>("call"), field<&M::repeats_left_>("repeats_left"),
+        field<&M::candidacy_ends_>("candidacy_ends"), field<&M::overlooked_at_>("overlooked_at"),
+        field<&M::give_up_at_>("give_up_at"), field<&M::given_up_until_>("given_up_until"),
+        field<&M::slaveup_not_before_>("slaveup_not_before"),
+        field<&M::loop_not_before_>("loop_not_before"), field<&M::set_>("set"),
+        field<&M::rival_>("rival"), field<&M::ended_>("ended"), field<&M::courier_>("courier"),
+        fixed<&M::rules_>());
   }
+  friend FieldCheck;
 
  private:
   // Inputs of one step, passed from event_of to the actions.

@@ -314,7 +314,7 @@ RC_GTEST_PROP(PackedForm, EqualFormsBehaveTheSameOnTheNextEvent, (std::uint32_t 
     Cluster other = cluster;
     if (other.machine.timers().first() > other.now) {
       PastShuffler shuffler{other.now, seed + number};
-      MasterElection::fields(other.machine, shuffler);
+      visit_fields(other.machine, shuffler);
       moved += shuffler.moved();
     }
     RC_ASSERT(other.packed_state() == cluster.packed_state());

@@ -172,21 +172,16 @@ TEST(Fields, AllAffectThePackedForm) {
   EXPECT_THAT(writes.unnoticed, IsEmpty());
   EXPECT_GT(writes.tried, 40U);
   // The pointer to the rules is not a field, because the rules never change.
-  EXPECT_EQ(unlisted_bytes(harness.machine()), sizeof(const Rules*));
 }
 
 TEST(Fields, OfAMessageAllAffectThePackedForm) {
   const Message accept{.kind = Kind::accept};
   EXPECT_THAT(write_into_every_field(accept, kStart).unnoticed, IsEmpty());
-  EXPECT_EQ(unlisted_bytes(accept), 0U);
   // Sequence numbers that no receiver reads are left out: that of an Ack; both of a Loop.
   const Message ack{.kind = Kind::ack};
   EXPECT_THAT(write_into_every_field(ack, kStart).unnoticed, IsEmpty());
-  EXPECT_EQ(unlisted_bytes(ack), sizeof(Sequence));
-  EXPECT_EQ(unlisted_bytes(Message{.kind = Kind::loop}), 2 * sizeof(Sequence));
   const Notice notice{};
   EXPECT_THAT(unnoticed_writes(notice, kStart), IsEmpty());
-  EXPECT_EQ(unlisted_bytes(notice), 0U);
 }
 
 }  // namespace

@@ -97,22 +97,24 @@ struct Message {
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
-    visit("kind", self.kind);
-    visit("not_set", self.not_set);
-    visit("was_master", self.was_master);
+    auto& [kind, not_set, was_master, priority, incarnation, sequence, answers, epoch, subject,
+           subject_incarnation, age] = self;
+    visit("kind", kind);
+    visit("not_set", not_set);
+    visit("was_master", was_master);
     // Traces print no fields and the checker only compares packed states, so the scale itself is
     // packed and not its form on the wire.
-    visit("priority", self.priority);
-    visit("incarnation", self.incarnation);
+    visit("priority", priority);
+    visit("incarnation", incarnation);
     // A sequence number that no receiver reads is not part of the message.
-    if (call(self.kind)) visit_as<role::call>(visit, "sequence", self.sequence);
-    if (reliable(self.kind)) visit("sequence", self.sequence);
-    if (answer(self.kind)) visit_as<role::their_call>(visit, "answers", self.answers);
-    if (self.kind == Kind::ack) visit_as<role::theirs>(visit, "answers", self.answers);
-    visit("epoch", self.epoch);
-    visit("subject", self.subject);
-    visit("subject_incarnation", self.subject_incarnation);
-    visit("age", self.age);
+    if (call(kind)) visit_as<role::call>(visit, "sequence", sequence);
+    if (reliable(kind)) visit("sequence", sequence);
+    if (answer(kind)) visit_as<role::their_call>(visit, "answers", answers);
+    if (kind == Kind::ack) visit_as<role::theirs>(visit, "answers", answers);
+    visit("epoch", epoch);
+    visit("subject", subject);
+    visit("subject_incarnation", subject_incarnation);
+    visit("age", age);
   }
 };
 static_assert(sizeof(Message) <= 48);
@@ -154,11 +156,9 @@ struct Notice {
   NodeId peer = kNobody;
   Epoch epoch{};
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("news", self.news);
-    visit("peer", self.peer);
-    visit("epoch", self.epoch);
+  static constexpr auto fields(auto list) {
+    using M = Notice;
+    return list(field<&M::news>("news"), field<&M::peer>("peer"), field<&M::epoch>("epoch"));
   }
 };
 

@@ -34,6 +34,7 @@
 #include "base/check.h"
 #include "base/ids.h"
 #include "base/units.h"
+#include "machine/field_list.h"
 #include "protocol/group/capacity_mutation.h"
 
 namespace tempo::election::capacity {
@@ -48,10 +49,8 @@ struct Bid {
 
   auto operator<=>(const Bid&) const = default;  // the larger bid is the better candidate
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("capacity", self.capacity);
-    visit("node", self.node);
+  static constexpr auto fields(auto list) {
+    return list(field<&Bid::capacity>("capacity"), field<&Bid::node>("node"));
   }
 };
 
@@ -77,10 +76,8 @@ class Bids {
   // The best bid; its node is kNobody if there is none.
   Bid best() const;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("bids", self.bids_);
-  }
+  static constexpr auto fields(auto list) { return list(field<&Bids::bids_>("bids")); }
+  friend FieldCheck;
 
  private:
   std::vector<Bid> bids_;  // ascending by node
@@ -109,10 +106,8 @@ struct Command {
   static constexpr Command hold() { return {Kind::hold, kNotCandidate}; }
   static constexpr Command give_up() { return {Kind::give_up, kNotCandidate}; }
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("kind", self.kind);
-    visit("capacity", self.capacity);
+  static constexpr auto fields(auto list) {
+    return list(field<&Command::kind>("kind"), field<&Command::capacity>("capacity"));
   }
 };
 
@@ -126,11 +121,9 @@ struct Notice {
   NodeId master = kNobody;
   std::uint32_t number = 0;  // of the election
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("kind", self.kind);
-    visit("master", self.master);
-    visit("number", self.number);
+  static constexpr auto fields(auto list) {
+    using M = Notice;
+    return list(field<&M::kind>("kind"), field<&M::master>("master"), field<&M::number>("number"));
   }
 };
 
@@ -145,11 +138,10 @@ class EarlyMessages {
     std::uint32_t place = 0;
     Message message{};
 
-    template <class Self, class Visitor>
-    static void fields(Self& self, Visitor& visit) {
-      visit("from", self.from);
-      visit("place", self.place);
-      visit("message", self.message);
+    static constexpr auto fields(auto list) {
+      using M = Entry;
+      return list(field<&M::from>("from"), field<&M::place>("place"),
+                  field<&M::message>("message"));
     }
   };
 
@@ -162,10 +154,8 @@ class EarlyMessages {
   bool empty() const { return entries_.empty(); }
   std::size_t size() const { return entries_.size(); }
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("words", self.entries_);
-  }
+  static constexpr auto fields(auto list) { return list(field<&EarlyMessages::entries_>("words")); }
+  friend FieldCheck;
 
  private:
   std::vector<Entry> entries_;  // in the order of arrival

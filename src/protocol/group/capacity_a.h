@@ -44,10 +44,8 @@ struct Message {
   capacity::Capacity capacity = capacity::kNotCandidate;
 
   bool operator==(const Message&) const = default;
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("number", self.number);
-    visit("capacity", self.capacity);
+  static constexpr auto fields(auto list) {
+    return list(field<&Message::number>("number"), field<&Message::capacity>("capacity"));
   }
 };
 
@@ -82,16 +80,13 @@ class CapacityA {
   bool decided() const { return phase_ == Phase::stop; }
   std::uint32_t number() const { return number_; }
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("self", self.self_);
-    visit("phase", self.phase_);
-    visit("number", self.number_);
-    visit("offer", self.offer_);
-    visit("bids", self.bids_);
-    visit("master", self.master_);
-    visit("timers", self.timers_);
+  static constexpr auto fields(auto list) {
+    using M = CapacityA;
+    return list(field<&M::self_>("self"), field<&M::phase_>("phase"), field<&M::number_>("number"),
+                field<&M::offer_>("offer"), field<&M::bids_>("bids"), field<&M::master_>("master"),
+                field<&M::timers_>("timers"), fixed<&M::rules_>());
   }
+  friend FieldCheck;
 
  private:
   void take(Turn<CapacityA>& turn, capacity_a::Event event, const capacity::Bid& heard);

@@ -69,11 +69,10 @@ struct Message {
   capacity::Capacity capacity = capacity::kNotCandidate;
 
   bool operator==(const Message&) const = default;
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("kind", self.kind);
-    visit("number", self.number);
-    visit("capacity", self.capacity);
+  static constexpr auto fields(auto list) {
+    using M = Message;
+    return list(field<&M::kind>("kind"), field<&M::number>("number"),
+                field<&M::capacity>("capacity"));
   }
 };
 
@@ -110,17 +109,13 @@ class CapacityB1 {
   // Whether the winner is known to have been alive when it was elected.
   bool assured() const { return decided() && (master_ == self_ || alive_ == master_); }
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("self", self.self_);
-    visit("phase", self.phase_);
-    visit("number", self.number_);
-    visit("offer", self.offer_);
-    visit("bids", self.bids_);
-    visit("alive", self.alive_);
-    visit("master", self.master_);
-    visit("timers", self.timers_);
+  static constexpr auto fields(auto list) {
+    using M = CapacityB1;
+    return list(field<&M::self_>("self"), field<&M::phase_>("phase"), field<&M::number_>("number"),
+                field<&M::offer_>("offer"), field<&M::bids_>("bids"), field<&M::alive_>("alive"),
+                field<&M::master_>("master"), field<&M::timers_>("timers"), fixed<&M::rules_>());
   }
+  friend FieldCheck;
 
  private:
   void take(Turn<CapacityB1>& turn, capacity_b1::Event event, const capacity::Bid& heard);

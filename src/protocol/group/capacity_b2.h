@@ -62,12 +62,10 @@ struct Message {
   std::uint32_t size = 0;  // of vect: number of bids that the sender has
 
   bool operator==(const Message&) const = default;
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("kind", self.kind);
-    visit("number", self.number);
-    visit("capacity", self.capacity);
-    visit("size", self.size);
+  static constexpr auto fields(auto list) {
+    using M = Message;
+    return list(field<&M::kind>("kind"), field<&M::number>("number"),
+                field<&M::capacity>("capacity"), field<&M::size>("size"));
   }
 };
 
@@ -76,10 +74,8 @@ struct Report {
   NodeId node = kNobody;
   std::uint32_t size = 0;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("node", self.node);
-    visit("size", self.size);
+  static constexpr auto fields(auto list) {
+    return list(field<&Report::node>("node"), field<&Report::size>("size"));
   }
 };
 
@@ -115,19 +111,15 @@ class CapacityB2 {
   std::uint32_t number() const { return number_; }
   std::size_t reports() const { return reports_.size(); }  // in Y
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("self", self.self_);
-    visit("phase", self.phase_);
-    visit("number", self.number_);
-    visit("offer", self.offer_);
-    visit("bids", self.bids_);
-    visit("reported", self.reported_);
-    visit("reports", self.reports_);
-    visit("next", self.early_messages_);
-    visit("master", self.master_);
-    visit("timers", self.timers_);
+  static constexpr auto fields(auto list) {
+    using M = CapacityB2;
+    return list(field<&M::self_>("self"), field<&M::phase_>("phase"), field<&M::number_>("number"),
+                field<&M::offer_>("offer"), field<&M::bids_>("bids"),
+                field<&M::reported_>("reported"), field<&M::reports_>("reports"),
+                field<&M::early_messages_>("next"), field<&M::master_>("master"),
+                field<&M::timers_>("timers"), fixed<&M::rules_>());
   }
+  friend FieldCheck;
 
  private:
   void begin_next(Turn<CapacityB2>& turn);

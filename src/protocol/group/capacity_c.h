@@ -113,12 +113,10 @@ struct Message {
   capacity::Bid first;       // the sender's, or the first of the two winners
   capacity::Bid second;      // of dup
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("kind", self.kind);
-    visit("number", self.number);
-    visit("first", self.first);
-    visit("second", self.second);
+  static constexpr auto fields(auto list) {
+    using M = Message;
+    return list(field<&M::kind>("kind"), field<&M::number>("number"), field<&M::first>("first"),
+                field<&M::second>("second"));
   }
 };
 
@@ -153,18 +151,14 @@ class CapacityC {
   bool decided() const { return phase_ == Phase::stop || phase_ == Phase::master; }
   std::uint32_t number() const { return number_; }
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("self", self.self_);
-    visit("phase", self.phase_);
-    visit("number", self.number_);
-    visit("offer", self.offer_);
-    visit("bid", self.bid_);
-    visit("bids", self.bids_);
-    visit("elected", self.elected_);
-    visit("master", self.master_);
-    visit("timers", self.timers_);
+  static constexpr auto fields(auto list) {
+    using M = CapacityC;
+    return list(field<&M::self_>("self"), field<&M::phase_>("phase"), field<&M::number_>("number"),
+                field<&M::offer_>("offer"), field<&M::bid_>("bid"), field<&M::bids_>("bids"),
+                field<&M::elected_>("elected"), field<&M::master_>("master"),
+                field<&M::timers_>("timers"), fixed<&M::rules_>());
   }
+  friend FieldCheck;
 
  private:
   void take(Turn<CapacityC>& turn, capacity_c::Event event, const Message& heard);

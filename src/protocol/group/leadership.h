@@ -75,14 +75,10 @@ struct Heartbeat {
 
   bool operator==(const Heartbeat&) const = default;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("capacity", self.capacity);
-    visit("leads", self.leads);
-    visit("asks", self.asks);
-    visit("term", self.term);
-    visit("heir", self.heir);
-    visit("over", self.over);
+  static constexpr auto fields(auto list) {
+    using M = Heartbeat;
+    return list(field<&M::capacity>("capacity"), field<&M::leads>("leads"), field<&M::asks>("asks"),
+                field<&M::term>("term"), field<&M::heir>("heir"), field<&M::over>("over"));
   }
 };
 inline std::string_view name_of(const Heartbeat& heartbeat) {
@@ -109,14 +105,11 @@ struct Command {
   NodeId node = kNobody;
   Token token = kNoToken;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("kind", self.kind);
-    visit("capacity", self.capacity);
-    visit("min_stay", self.min_stay);
-    visit("once", self.once);
-    visit("node", self.node);
-    visit("token", self.token);
+  static constexpr auto fields(auto list) {
+    using M = Command;
+    return list(field<&M::kind>("kind"), field<&M::capacity>("capacity"),
+                field<&M::min_stay>("min_stay"), field<&M::once>("once"), field<&M::node>("node"),
+                field<&M::token>("token"));
   }
 };
 
@@ -143,12 +136,10 @@ struct Notice {
 
   bool operator==(const Notice&) const = default;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("kind", self.kind);
-    visit("capacity", self.capacity);
-    visit("node", self.node);
-    visit("token", self.token);
+  static constexpr auto fields(auto list) {
+    using M = Notice;
+    return list(field<&M::kind>("kind"), field<&M::capacity>("capacity"), field<&M::node>("node"),
+                field<&M::token>("token"));
   }
 };
 
@@ -175,10 +166,8 @@ class Leadership {
     Bid bid{};
     Instant until{};  // gone unless heard again by then
 
-    template <class Self, class Visitor>
-    static void fields(Self& self, Visitor& visit) {
-      visit("bid", self.bid);
-      visit("until", self.until);
+    static constexpr auto fields(auto list) {
+      return list(field<&Candidate::bid>("bid"), field<&Candidate::until>("until"));
     }
   };
 
@@ -212,29 +201,20 @@ class Leadership {
   // No host takes part, as far as this one knows.
   bool forgettable(Instant now) const;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("self", self.self_);
-    visit("state", self.state_);
-    visit("leader", self.leader_);
-    visit("told", self.reported_leader_);
-    visit("term", self.term_);
-    visit("heir", self.heir_);
-    visit("heard_at", self.heard_at_);
-    visit("candidates", self.candidates_);
-    visit("bid", self.bid_);
-    visit("offered", self.offered_);
-    visit("min_stay", self.min_stay_);
-    visit("once", self.once_);
-    visit("joined_at", self.joined_at_);
-    visit("change_at", self.change_at_);
-    visit("stay_until", self.stay_until_);
-    visit("better_since", self.better_since_);
-    visit("losses", self.losses_);
-    visit("rest_until", self.rest_until_);
-    visit("over_at", self.over_at_);
-    visit("timers", self.timers_);
+  static constexpr auto fields(auto list) {
+    using M = Leadership;
+    return list(field<&M::self_>("self"), field<&M::state_>("state"), field<&M::leader_>("leader"),
+                field<&M::reported_leader_>("told"), field<&M::term_>("term"),
+                field<&M::heir_>("heir"), field<&M::heard_at_>("heard_at"),
+                field<&M::candidates_>("candidates"), field<&M::bid_>("bid"),
+                field<&M::offered_>("offered"), field<&M::min_stay_>("min_stay"),
+                field<&M::once_>("once"), field<&M::joined_at_>("joined_at"),
+                field<&M::change_at_>("change_at"), field<&M::stay_until_>("stay_until"),
+                field<&M::better_since_>("better_since"), field<&M::losses_>("losses"),
+                field<&M::rest_until_>("rest_until"), field<&M::over_at_>("over_at"),
+                field<&M::timers_>("timers"), fixed<&M::rules_>());
   }
+  friend FieldCheck;
 
  private:
   void happen(Turn<Leadership>& turn, Event event, NodeId about = kNobody);

@@ -83,17 +83,14 @@ class AnonymousRingElection {
   std::uint32_t claims() const { return claims_; }
   const ring::Link& link() const { return link_; }
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("self", self.self_);
-    visit("state", self.state_);
-    visit("number", self.number_);
-    visit("stage", self.stage_);
-    visit("claims", self.claims_);
-    visit("passed_next_time", self.passed_next_time_);
-    visit("link", self.link_);
-    visit("timers", self.timers_);
+  static constexpr auto fields(auto list) {
+    using M = AnonymousRingElection;
+    return list(field<&M::self_>("self"), field<&M::state_>("state"), field<&M::number_>("number"),
+                field<&M::stage_>("stage"), field<&M::claims_>("claims"),
+                field<&M::passed_next_time_>("passed_next_time"), field<&M::link_>("link"),
+                field<&M::timers_>("timers"), fixed<&M::rules_>());
   }
+  friend FieldCheck;
 
  private:
   using State = anonymous::State;

@@ -97,16 +97,13 @@ class RingElection {
   const ring::Link& link() const { return link_; }
   bool decided() const { return state_ == ring::State::leader || state_ == ring::State::follower; }
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("self", self.self_);
-    visit("state", self.state_);
-    visit("number", self.number_);
-    visit("priority", self.priority_);
-    visit("leader", self.leader_);
-    visit("link", self.link_);
-    visit("timers", self.timers_);
+  static constexpr auto fields(auto list) {
+    using M = RingElection;
+    return list(field<&M::self_>("self"), field<&M::state_>("state"), field<&M::number_>("number"),
+                field<&M::priority_>("priority"), field<&M::leader_>("leader"),
+                field<&M::link_>("link"), field<&M::timers_>("timers"), fixed<&M::rules_>());
   }
+  friend FieldCheck;
 
  private:
   void begin(Turn<RingElection>& turn, std::uint32_t number);

@@ -97,17 +97,15 @@ class Link {
 
   Instant due() const { return std::min({courier_.due(), probe_at_, own_at_}); }
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit_as<role::about>(visit, "next", self.next_);
-    visit("passed_over", self.skipped_);
-    visit("probe_at", self.probe_at_);
-    visit("last_sent", self.last_sent_);
-    visit("courier", self.courier_);
-    visit("lanes", self.lanes_);
-    visit("own_at", self.own_at_);
-    visit("own", self.own_);
+  static constexpr auto fields(auto list) {
+    using M = Link;
+    return list(field<&M::next_, role::about>("next"), field<&M::skipped_>("passed_over"),
+                field<&M::probe_at_>("probe_at"), field<&M::last_sent_>("last_sent"),
+                field<&M::courier_>("courier"), field<&M::lanes_>("lanes"),
+                field<&M::own_at_>("own_at"), field<&M::own_>("own"), fixed<&M::self_>(),
+                fixed<&M::incarnation_>(), fixed<&M::rules_>());
   }
+  friend FieldCheck;
 
  private:
   // A message that arrived too early. Its numbers are its sender's.
@@ -116,13 +114,15 @@ class Link {
 
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor& visit) {
-      visit("kind", self.message.kind);
-      visit("life", self.message.life);
-      visit_as<role::theirs>(visit, "sequence", self.message.sequence);
-      visit_as<role::theirs>(visit, "after", self.message.after);
-      visit("number", self.message.number);
-      visit("id", self.message.id);
-      visit("priority", self.message.priority);
+      auto& [message] = self;
+      auto& [kind, life, sequence, after, answers, number, id, priority] = message;
+      visit("kind", kind);
+      visit("life", life);
+      visit_as<role::theirs>(visit, "sequence", sequence);
+      visit_as<role::theirs>(visit, "after", after);
+      visit("number", number);
+      visit("id", id);
+      visit("priority", priority);
     }
   };
   // Messages from one neighbour; there is more than one neighbour only after a crash.
@@ -131,11 +131,10 @@ class Link {
     Sequence taken = kNoSequence;  // the last message taken in order
     std::vector<Held> held;        // later messages, by number
 
-    template <class Self, class Visitor>
-    static void fields(Self& self, Visitor& visit) {
-      visit("life", self.life);
-      visit_as<role::theirs>(visit, "taken", self.taken);
-      visit("held", self.held);
+    static constexpr auto fields(auto list) {
+      using M = Lane;
+      return list(field<&M::life>("life"), field<&M::taken, role::theirs>("taken"),
+                  field<&M::held>("held"));
     }
   };
 

@@ -42,16 +42,11 @@ struct Message {
   NodeId id = kNobody;       // station of the priority, or the elected station
   std::uint32_t priority = 0;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("kind", self.kind);
-    visit("life", self.life);
-    visit("sequence", self.sequence);
-    visit("after", self.after);
-    visit_as<role::theirs>(visit, "answers", self.answers);
-    visit("number", self.number);
-    visit("id", self.id);
-    visit("priority", self.priority);
+  static constexpr auto fields(auto list) {
+    using M = Message;
+    return list(field<&M::kind>("kind"), field<&M::life>("life"), field<&M::sequence>("sequence"),
+                field<&M::after>("after"), field<&M::answers, role::theirs>("answers"),
+                field<&M::number>("number"), field<&M::id>("id"), field<&M::priority>("priority"));
   }
 };
 

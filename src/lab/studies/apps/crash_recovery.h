@@ -6,6 +6,7 @@
 #pragma once
 
 #include "lab/studies/apps/errands.h"
+#include "machine/field_list.h"
 
 namespace tempo::apps {
 
@@ -19,10 +20,8 @@ class Coordination {
   void took(Instant /*now*/, std::uint32_t /*size*/) {}
   static std::uint32_t steps(std::uint32_t size) { return size; }
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("self", self.self_);
-  }
+  static constexpr auto fields(auto list) { return list(field<&Coordination::self_>("self")); }
+  friend FieldCheck;
 
  private:
   NodeId self_;

@@ -63,12 +63,10 @@ struct Command {
   }
   static constexpr Command give_up() { return {Kind::give_up, kNobody, 0, 0}; }
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("kind", self.kind);
-    visit("node", self.node);
-    visit("number", self.number);
-    visit("value", self.value);
+  static constexpr auto fields(auto list) {
+    using M = Command;
+    return list(field<&M::kind>("kind"), field<&M::node>("node"), field<&M::number>("number"),
+                field<&M::value>("value"));
   }
 };
 
@@ -94,12 +92,10 @@ struct Notice {
   std::uint32_t number = 0;
   std::uint64_t value = 0;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("kind", self.kind);
-    visit("node", self.node);
-    visit("number", self.number);
-    visit("value", self.value);
+  static constexpr auto fields(auto list) {
+    using M = Notice;
+    return list(field<&M::kind>("kind"), field<&M::node>("node"), field<&M::number>("number"),
+                field<&M::value>("value"));
   }
 };
 

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "lab/studies/apps/duty.h"
+#include "machine/field_list.h"
 
 namespace tempo::apps {
 
@@ -34,11 +35,9 @@ struct TaskMessage {
   std::uint64_t task = 0;    // id of the task: the asking member and its counter
 
   bool operator==(const TaskMessage&) const = default;
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("kind", self.kind);
-    visit("number", self.number);
-    visit("task", self.task);
+  static constexpr auto fields(auto list) {
+    using M = TaskMessage;
+    return list(field<&M::kind>("kind"), field<&M::number>("number"), field<&M::task>("task"));
   }
 };
 
@@ -112,16 +111,13 @@ class Errands {
     return nullptr;
   }
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("self", self.self_);
-    visit("trade", self.trade_);
-    visit("list", self.list_);
-    visit("asked", self.asked_);
-    visit("done", self.done_);
-    visit("worker", self.worker_);
-    visit("timers", self.timers_);
+  static constexpr auto fields(auto list) {
+    using M = Errands;
+    return list(field<&M::self_>("self"), field<&M::trade_>("trade"), field<&M::list_>("list"),
+                field<&M::asked_>("asked"), field<&M::done_>("done"), field<&M::worker_>("worker"),
+                field<&M::timers_>("timers"), fixed<&M::rules_>());
   }
+  friend FieldCheck;
 
  private:
   static constexpr std::size_t kMaxTasks = 1024;
@@ -130,10 +126,8 @@ class Errands {
     std::uint64_t name = 0;
     std::uint32_t size = 1;
 
-    template <class Self, class Visitor>
-    static void fields(Self& self, Visitor& visit) {
-      visit("name", self.name);
-      visit("size", self.size);
+    static constexpr auto fields(auto list) {
+      return list(field<&Task::name>("name"), field<&Task::size>("size"));
     }
   };
 

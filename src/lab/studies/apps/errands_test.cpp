@@ -200,7 +200,6 @@ TEST(Errands, ListEveryField) {
   take_a_job_of_three(harness);
   offered(harness, kTask + 1);
   EXPECT_THAT(unnoticed_writes(harness.duty(), harness.now()), IsEmpty());
-  EXPECT_EQ(unlisted_bytes(harness.duty()), sizeof(void*)) << "only the rules are not listed";
 }
 
 }  // namespace

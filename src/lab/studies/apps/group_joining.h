@@ -9,6 +9,7 @@
 #include <bit>
 
 #include "lab/studies/apps/majority.h"
+#include "machine/field_list.h"
 
 namespace tempo::apps {
 
@@ -35,10 +36,10 @@ class Admission {
     if (index(node) < kMaxProcesses) distrusted_.insert(node);
   }
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("distrusted", self.distrusted_);
+  static constexpr auto fields(auto list) {
+    return list(field<&Admission::distrusted_>("distrusted"), fixed<&Admission::founders_>());
   }
+  friend FieldCheck;
 
  private:
   std::uint32_t founders_;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "lab/studies/apps/errands.h"
+#include "machine/field_list.h"
 
 namespace tempo::apps {
 
@@ -20,10 +21,8 @@ class Service {
   void took(Instant /*now*/, std::uint32_t /*size*/) {}
   static std::uint32_t steps(std::uint32_t /*size*/) { return 1; }
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("worth", self.worth_);
-  }
+  static constexpr auto fields(auto list) { return list(field<&Service::worth_>("worth")); }
+  friend FieldCheck;
 
  private:
   Capacity worth_ = 0;

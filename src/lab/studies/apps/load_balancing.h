@@ -5,6 +5,7 @@
 #pragma once
 
 #include "lab/studies/apps/errands.h"
+#include "machine/field_list.h"
 
 namespace tempo::apps {
 
@@ -27,10 +28,10 @@ class Processor {
   }
   static std::uint32_t steps(std::uint32_t /*size*/) { return 1; }
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("jobs", self.jobs_);
+  static constexpr auto fields(auto list) {
+    return list(field<&Processor::jobs_>("jobs"), fixed<&Processor::rules_>());
   }
+  friend FieldCheck;
 
  private:
   static constexpr Capacity kHeaviest = 1'000'000'000;
@@ -41,11 +42,8 @@ class Processor {
     Instant runs{};
     Instant ends{};
 
-    template <class Self, class Visitor>
-    static void fields(Self& self, Visitor& visit) {
-      visit("size", self.size);
-      visit("runs", self.runs);
-      visit("ends", self.ends);
+    static constexpr auto fields(auto list) {
+      return list(field<&Job::size>("size"), field<&Job::runs>("runs"), field<&Job::ends>("ends"));
     }
   };
 

@@ -26,6 +26,7 @@
 
 #include "base/node_set.h"
 #include "lab/studies/apps/duty.h"
+#include "machine/field_list.h"
 
 namespace tempo::apps {
 
@@ -35,10 +36,8 @@ struct Ballot {
   NodeId node = kNobody;
 
   auto operator<=>(const Ballot&) const = default;
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("number", self.number);
-    visit("node", self.node);
+  static constexpr auto fields(auto list) {
+    return list(field<&Ballot::number>("number"), field<&Ballot::node>("node"));
   }
 };
 
@@ -48,10 +47,8 @@ struct Copy {
   std::uint64_t value = 0;
 
   bool operator==(const Copy&) const = default;
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("version", self.version);
-    visit("value", self.value);
+  static constexpr auto fields(auto list) {
+    return list(field<&Copy::version>("version"), field<&Copy::value>("value"));
   }
 };
 struct Acknowledged {
@@ -59,10 +56,8 @@ struct Acknowledged {
   std::uint64_t value = 0;
 
   bool operator==(const Acknowledged&) const = default;
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("ballot", self.ballot);
-    visit("value", self.value);
+  static constexpr auto fields(auto list) {
+    return list(field<&Acknowledged::ballot>("ballot"), field<&Acknowledged::value>("value"));
   }
 };
 
@@ -77,13 +72,10 @@ struct MajorityMessage {
   Acknowledged proposed{};
 
   bool operator==(const MajorityMessage&) const = default;
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("kind", self.kind);
-    visit("yes", self.yes);
-    visit("ballot", self.ballot);
-    visit("known", self.known);
-    visit("proposed", self.proposed);
+  static constexpr auto fields(auto list) {
+    using M = MajorityMessage;
+    return list(field<&M::kind>("kind"), field<&M::yes>("yes"), field<&M::ballot>("ballot"),
+                field<&M::known>("known"), field<&M::proposed>("proposed"));
   }
 };
 
@@ -183,24 +175,17 @@ class Majority {
 
   const Copy& known() const { return known_; }
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("self", self.self_);
-    visit("cause", self.cause_);
-    visit("highest", self.highest_);
-    visit("known", self.known_);
-    visit("promised", self.promised_);
-    visit("acknowledged", self.acknowledged_);
-    visit("wish", self.request_);
-    visit("asked", self.asked_);
-    visit("mine", self.mine_);
-    visit("best", self.best_);
-    visit("yes", self.yes_);
-    visit("answers", self.answers_);
-    visit("counted", self.counted_);
-    visit("acks", self.acks_);
-    visit("timers", self.timers_);
+  static constexpr auto fields(auto list) {
+    using M = Majority;
+    return list(field<&M::self_>("self"), field<&M::cause_>("cause"),
+                field<&M::highest_>("highest"), field<&M::known_>("known"),
+                field<&M::promised_>("promised"), field<&M::acknowledged_>("acknowledged"),
+                field<&M::request_>("wish"), field<&M::asked_>("asked"), field<&M::mine_>("mine"),
+                field<&M::best_>("best"), field<&M::yes_>("yes"), field<&M::answers_>("answers"),
+                field<&M::counted_>("counted"), field<&M::acks_>("acks"),
+                field<&M::timers_>("timers"), fixed<&M::rules_>());
   }
+  friend FieldCheck;
 
  private:
   // Time for an election, four broadcasts, and the silence of a member in doubt.

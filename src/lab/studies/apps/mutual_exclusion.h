@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "lab/studies/apps/duty.h"
+#include "machine/field_list.h"
 
 namespace tempo::apps {
 
@@ -69,15 +70,13 @@ class MutualExclusion {
 
   bool inside() const { return inside_; }
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("self", self.self_);
-    visit("wants", self.wants_);
-    visit("inside", self.inside_);
-    visit("holder", self.holder_);
-    visit("entered", self.entered_);
-    visit("timers", self.timers_);
+  static constexpr auto fields(auto list) {
+    using M = MutualExclusion;
+    return list(field<&M::self_>("self"), field<&M::wants_>("wants"), field<&M::inside_>("inside"),
+                field<&M::holder_>("holder"), field<&M::entered_>("entered"),
+                field<&M::timers_>("timers"), fixed<&M::rules_>());
   }
+  friend FieldCheck;
 
  private:
   void ask(Turn<MutualExclusion>& turn) {

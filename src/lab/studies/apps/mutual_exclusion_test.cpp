@@ -81,7 +81,6 @@ TEST(MutualExclusion, ListsEveryField) {
   Harness<MutualExclusion> harness;
   harness.command(Command::ask(1));
   EXPECT_THAT(unnoticed_writes(harness.duty(), harness.now()), IsEmpty());
-  EXPECT_EQ(unlisted_bytes(harness.duty()), sizeof(void*)) << "only the rules are not listed";
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "lab/sim/world.h"
+#include "machine/field_list.h"
 #include "protocol/broadcast/atomic.h"
 
 namespace tempo::sim::broadcast {
@@ -17,10 +18,7 @@ struct Content {
   std::uint32_t value = 0;
 
   bool operator==(const Content&) const = default;
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("value", self.value);
-  }
+  static constexpr auto fields(auto list) { return list(field<&Content::value>("value")); }
 };
 using Machine = tempo::broadcast::Atomic<Content>;
 using Message = Machine::Message;

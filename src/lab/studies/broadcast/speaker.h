@@ -24,10 +24,7 @@ struct Payload {
   std::uint8_t value = 0;
 
   bool operator==(const Payload&) const = default;
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("value", self.value);
-  }
+  static constexpr auto fields(auto list) { return list(field<&Payload::value>("value")); }
 };
 
 // A message delivered or to be delivered, by its identity.
@@ -42,13 +39,10 @@ struct Saying {
     return sender == other.sender && number == other.number && stamp == other.stamp &&
            word == other.word && at == other.at;
   }
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("sender", self.sender);
-    visit("number", self.number);
-    visit("stamp", self.stamp);
-    visit("word", self.word);
-    visit("at", self.at);
+  static constexpr auto fields(auto list) {
+    using M = Saying;
+    return list(field<&M::sender>("sender"), field<&M::number>("number"), field<&M::stamp>("stamp"),
+                field<&M::word>("word"), field<&M::at>("at"));
   }
 };
 
@@ -103,15 +97,16 @@ class Speaker {
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
-    visit("end", self.end_);
-    visit("ahead", self.ahead_);
+    auto& [node, rules, part, carrier, end, ahead, speak_at, left, given, log, said] = self;
+    visit("end", end);
+    visit("ahead", ahead);
     OwnTime<Visitor> still{visit};
-    still("carrier", self.carrier_);
-    still("speak_at", self.speak_at_);
-    visit("left", self.left_);
-    visit("given", self.given_);
-    visit("log", self.log_);
-    visit("said", self.said_);
+    still("carrier", carrier);
+    still("speak_at", speak_at);
+    visit("left", left);
+    visit("given", given);
+    visit("log", log);
+    visit("said", said);
   }
 
  private:

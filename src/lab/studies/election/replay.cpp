@@ -261,7 +261,7 @@ class Writer {
     election::Message renamed = message;
     const GrownNumbers all = numbers();
     NumberWriter writer{flight.from, flight.to, all};
-    election::Message::fields(renamed, writer);
+    visit_fields(renamed, writer);
     return packed(renamed, {}) == packed(wanted, {});
   }
 
@@ -271,12 +271,12 @@ class Writer {
     for (std::uint32_t i = 0; i < world.size(); ++i) {
       if (!world.up(NodeId{i})) continue;
       NumberReader reader{NodeId{i}, kNobody, all};
-      MasterElection::fields(world.machine(NodeId{i}), reader);
+      visit_fields(world.machine(NodeId{i}), reader);
     }
     for (std::size_t i = 0; i < world.held(); ++i) {
       const World::Held held = world.held_at(i);
       NumberReader reader{held.from, held.to, all};
-      election::Message::fields(world.held_message(i), reader);
+      visit_fields(world.held_message(i), reader);
     }
     return all;
   }

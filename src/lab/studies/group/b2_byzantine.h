@@ -31,13 +31,12 @@ class B2Byzantine {
   const Timers<Timer>& timers() const { return timers_; }
   const char* check() const { return nullptr; }
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("left", self.left_);
-    visit("bid", self.bid_);
-    visit("reported", self.reported_);
-    visit("timers", self.timers_);
+  static constexpr auto fields(auto list) {
+    using M = B2Byzantine;
+    return list(field<&M::left_>("left"), field<&M::bid_>("bid"), field<&M::reported_>("reported"),
+                field<&M::timers_>("timers"), fixed<&M::bids_>());
   }
+  friend FieldCheck;
 
  private:
   std::uint8_t left_;  // ticks left in which it may send

@@ -102,14 +102,13 @@ class Byzantine {
   const Timers<Timer>& timers() const { return timers_; }
   const char* check() const { return nullptr; }
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("self", self.self_);
-    visit("character", self.character_);
-    visit("said", self.said_);
-    visit("taken", self.taken_);
-    visit("timers", self.timers_);
+  static constexpr auto fields(auto list) {
+    using M = Byzantine;
+    return list(field<&M::self_>("self"), field<&M::character_>("character"),
+                field<&M::said_>("said"), field<&M::taken_>("taken"), field<&M::timers_>("timers"),
+                fixed<&M::rules_>());
   }
+  friend FieldCheck;
 
  private:
   enum class Character : std::uint8_t { silent, random, targeted };

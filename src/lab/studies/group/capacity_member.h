@@ -47,7 +47,8 @@ class Member {
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
-    std::visit([&](auto& part) { visit("soul", part); }, self.part_);
+    auto& [either] = self;
+    std::visit([&](auto& part) { visit("soul", part); }, either);
   }
 
  private:

@@ -42,13 +42,10 @@ class LeaseSite {
 
     bool acts(Instant now) const;
 
-    template <class Self, class Visitor>
-    static void fields(Self& self, Visitor& visit) {
-      visit("inside", self.inside);
-      visit("lock", self.lock);
-      visit("mode", self.mode);
-      visit("held", self.held);
-      visit("deadline", self.deadline);
+    static constexpr auto fields(auto list) {
+      using M = Guest;
+      return list(field<&M::inside>("inside"), field<&M::lock>("lock"), field<&M::mode>("mode"),
+                  field<&M::held>("held"), field<&M::deadline>("deadline"));
     }
   };
 
@@ -78,20 +75,16 @@ class LeaseSite {
   bool waits() const { return waits_; }
   std::uint8_t crashes() const { return crashes_; }
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("member", self.member_);
-    visit("disk", self.disk_);
-    visit("up", self.up_);
-    visit("crashes", self.crashes_);
-    visit("waits", self.waits_);
-    visit("guest", self.guest_);
-    visit("ghost", self.ghost_);
-    visit("next_at", self.next_at_);
-    visit("writes", self.writes_);
-    visit("written_at", self.written_at_);
-    visit("revived", self.revived_);
+  static constexpr auto fields(auto list) {
+    using M = LeaseSite;
+    return list(field<&M::member_>("member"), field<&M::disk_>("disk"), field<&M::up_>("up"),
+                field<&M::crashes_>("crashes"), field<&M::waits_>("waits"),
+                field<&M::guest_>("guest"), field<&M::ghost_>("ghost"),
+                field<&M::next_at_>("next_at"), field<&M::writes_>("writes"),
+                field<&M::written_at_>("written_at"), field<&M::revived_>("revived"),
+                fixed<&M::self_>(), fixed<&M::rules_>());
   }
+  friend FieldCheck;
 
  private:
   template <class Do>

@@ -35,10 +35,8 @@ struct SiteCommand {
   Kind kind = Kind::ask;
   tempo::lock::mutex::Command lock{};
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("kind", self.kind);
-    visit("lock", self.lock);
+  static constexpr auto fields(auto list) {
+    return list(field<&SiteCommand::kind>("kind"), field<&SiteCommand::lock>("lock"));
   }
 };
 
@@ -52,10 +50,8 @@ struct SiteNotice {
   Kind kind = Kind::asked;
   tempo::lock::mutex::Number number = 0;  // number of the request
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("kind", self.kind);
-    visit("number", self.number);
+  static constexpr auto fields(auto list) {
+    return list(field<&SiteNotice::kind>("kind"), field<&SiteNotice::number>("number"));
   }
 };
 
@@ -88,15 +84,14 @@ class Site {
   tempo::lock::Mode mode() const { return rules_->mode(lock_.self()); }
   Instant leaves_at() const { return client_at_; }
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("lock", self.lock_);
-    visit("client", self.client_);
-    visit("closed", self.closed_);
-    visit("inbox", self.inbox_);
-    visit("busy_until", self.busy_until_);
-    visit_as<role::timer>(visit, "client_at", self.client_at_);
+  static constexpr auto fields(auto list) {
+    using M = Site;
+    return list(field<&M::lock_>("lock"), field<&M::client_>("client"),
+                field<&M::closed_>("closed"), field<&M::inbox_>("inbox"),
+                field<&M::busy_until_>("busy_until"),
+                field<&M::client_at_, role::timer>("client_at"), fixed<&M::rules_>());
   }
+  friend FieldCheck;
 
  private:
   struct Received {
@@ -104,11 +99,10 @@ class Site {
     NodeId from = kNobody;
     Message message{};
 
-    template <class Self, class Visitor>
-    static void fields(Self& self, Visitor& visit) {
-      visit_as<role::timer>(visit, "handled", self.handled);
-      visit("from", self.from);
-      visit("message", self.message);
+    static constexpr auto fields(auto list) {
+      using M = Received;
+      return list(field<&M::handled, role::timer>("handled"), field<&M::from>("from"),
+                  field<&M::message>("message"));
     }
   };
   static constexpr std::size_t kMaxInbox = 1 << 12;  // further messages are lost
