@@ -1,12 +1,10 @@
 // Every mutation of leadership, and the simulation or scripted run that must fail because of it.
-#include <algorithm>
-#include <ostream>
 #include <string>
-#include <string_view>
 
 #include <gtest/gtest.h>
 
 #include "lab/studies/group/group_run.h"
+#include "mutation_suite.h"
 #include "protocol/group/leadership_mutation.h"
 #include "protocol/group/leadership_test_harness.h"
 
@@ -87,14 +85,7 @@ std::string stale_message() {
 
 // --- the table ---
 
-struct Row {
-  Mutation mutation = Mutation::none;
-  std::string_view name;
-  std::string (*caught_by)() = nullptr;
-};
-void PrintTo(const Row& row, std::ostream* out) { *out << row.name; }
-
-constexpr Row kRows[] = {
+constexpr MutationRow<Mutation> kRows[] = {
     {Mutation::leads_without_lease, "leads_without_lease", elected_alone},
     {Mutation::no_min_stay, "no_min_stay", flapping},
     {Mutation::no_margin, "no_margin", slightly_better},
@@ -107,26 +98,7 @@ constexpr Row kRows[] = {
     {Mutation::old_terms_believed, "old_terms_believed", stale_message},
 };
 
-class GroupMutations : public testing::TestWithParam<Row> {
- protected:
-  void TearDown() override { active_mutation<Mutation> = Mutation::none; }
-};
-
-TEST_P(GroupMutations, AreCaught) {
-  EXPECT_EQ(GetParam().caught_by(), "nothing") << "fails without the mutation";
-  active_mutation<Mutation> = GetParam().mutation;
-  const std::string broken = GetParam().caught_by();
-  EXPECT_NE(broken, "nothing");
-  RecordProperty("broken", broken);
-}
-
-INSTANTIATE_TEST_SUITE_P(All, GroupMutations, testing::ValuesIn(kRows),
-                         [](const auto& row) { return std::string(row.param.name); });
-
-TEST(GroupMutationTable, HasEveryMutation) {
-  for (int i = 1; i < static_cast<int>(Mutation::count); ++i)
-    EXPECT_EQ(std::ranges::count(kRows, static_cast<Mutation>(i), &Row::mutation), 1) << i;
-}
+const MutationSuite<Mutation> kSuite{"Leadership", kRows};
 
 }  // namespace
 }  // namespace tempo::sim::groups

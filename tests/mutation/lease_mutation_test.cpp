@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <ostream>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -15,6 +13,7 @@
 #include "lab/check/explore.h"
 #include "lab/studies/lock/lease_model.h"
 #include "lab/studies/lock/lease_run.h"
+#include "mutation_suite.h"
 #include "protocol/lock/lease/lease_message.h"
 #include "protocol/lock/lease/lease_test_cluster.h"
 
@@ -366,14 +365,7 @@ std::string handed_over() {
 
 // --- the table ---
 
-struct Row {
-  Mutation mutation = Mutation::none;
-  std::string_view name;
-  std::string (*caught_by)() = nullptr;
-};
-void PrintTo(const Row& row, std::ostream* out) { *out << row.name; }
-
-constexpr Row kRows[] = {
+constexpr MutationRow<Mutation> kRows[] = {
     {Mutation::no_abstention, "no_abstention", restarts},
     {Mutation::no_drift_margin, "no_drift_margin", bad_clocks},
     {Mutation::half_is_enough, "half_is_enough", partitions},
@@ -410,21 +402,7 @@ constexpr Row kRows[] = {
     {Mutation::abstains_for_own_length, "abstains_for_own_length", other_lengths},
 };
 
-class LeaseMutations : public testing::TestWithParam<Row> {
- protected:
-  void TearDown() override { active_mutation<Mutation> = Mutation::none; }
-};
-
-TEST_P(LeaseMutations, AreCaught) {
-  EXPECT_EQ(GetParam().caught_by(), "nothing") << "fails without the mutation";
-  active_mutation<Mutation> = GetParam().mutation;
-  const std::string broken = GetParam().caught_by();
-  EXPECT_NE(broken, "nothing");
-  RecordProperty("broken", broken);
-}
-
-INSTANTIATE_TEST_SUITE_P(All, LeaseMutations, testing::ValuesIn(kRows),
-                         [](const auto& row) { return std::string(row.param.name); });
+const MutationSuite<Mutation> kSuite{"Lease", kRows};
 
 // The checker finds them too, in worlds that are sound without a mutation.
 constexpr std::pair<NodeId, tempo::lock::Mode> kWriter0{NodeId{0}, tempo::lock::Mode::exclusive};
@@ -477,11 +455,6 @@ TEST(LeaseMutationsExplored, CountsAlike) {
                                                .ballots = 4,
                                                .exclusion = false}),
             "same-token");
-}
-
-TEST(LeaseMutationTable, HasEveryMutation) {
-  for (int i = 1; i < static_cast<int>(Mutation::count); ++i)
-    EXPECT_EQ(std::ranges::count(kRows, static_cast<Mutation>(i), &Row::mutation), 1) << i;
 }
 
 }  // namespace

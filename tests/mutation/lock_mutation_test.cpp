@@ -1,15 +1,13 @@
 // Every mutation of the bounded-delay lock, in which silence is consent, and the check that must
 // fail because of it.
-#include <algorithm>
-#include <ostream>
 #include <string>
-#include <string_view>
 
 #include <gtest/gtest.h>
 
 #include "lab/check/explore.h"
 #include "lab/studies/lock/lock_model.h"
 #include "lab/studies/lock/mutex_run.h"
+#include "mutation_suite.h"
 #include "protocol/lock/mutex.h"
 #include "protocol/lock/mutex_mutation.h"
 
@@ -134,15 +132,7 @@ bool replies_to_an_abandoned_request_do_not_count() {
   return !site.inside();
 }
 
-// A mutation and the check that must fail.
-struct Row {
-  Mutation mutation;
-  std::string_view name;
-  bool (*caught_by)();
-};
-void PrintTo(const Row& row, std::ostream* out) { *out << row.name; }
-
-constexpr Row kRows[] = {
+constexpr MutationRow<Mutation> kRows[] = {
     {Mutation::number_before_sleep, "number_before_sleep", safe_in_a_quiet_network},
     {Mutation::window_one_way, "window_one_way", safe_in_a_quiet_network},
     {Mutation::window_no_handlers, "window_no_handlers", safe_with_queued_handlers},
@@ -177,32 +167,7 @@ constexpr Row kRows[] = {
     {Mutation::straight_on, "straight_on_checked", a_checked_lock_with_a_crash},
 };
 
-class LockMutations : public testing::TestWithParam<Row> {};
-
-TEST_P(LockMutations, AreCaught) {
-  active_mutation<Mutation> = GetParam().mutation;
-  EXPECT_FALSE(GetParam().caught_by()) << "the mutation is not caught";
-  active_mutation<Mutation> = Mutation::none;
-}
-
-INSTANTIATE_TEST_SUITE_P(All, LockMutations, testing::ValuesIn(kRows),
-                         [](const auto& one) { return std::string(one.param.name); });
-
-TEST(LockMutationTable, ChecksHoldWithoutMutations) {
-  active_mutation<Mutation> = Mutation::none;
-  for (const Row& row : kRows) {
-    const bool first = &row == std::ranges::find(kRows, row.caught_by, &Row::caught_by);
-    EXPECT_TRUE(!first || row.caught_by()) << row.name;
-  }
-}
-
-TEST(LockMutationTable, HasEveryMutation) {
-  for (int i = 1; i < static_cast<int>(Mutation::count); ++i) {
-    bool listed = false;
-    for (const Row& row : kRows) listed = listed || static_cast<int>(row.mutation) == i;
-    EXPECT_TRUE(listed) << i;
-  }
-}
+const MutationSuite<Mutation> kSuite{"Mutex", kRows};
 
 }  // namespace
 }  // namespace tempo::sim::lock

@@ -1,9 +1,7 @@
 // Every mutation of the ring elections, and the check that must fail because of it.
 #include "protocol/group/ring_mutation.h"
 
-#include <ostream>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,6 +12,7 @@
 #include "lab/studies/ring/anonymous.h"
 #include "lab/studies/ring/equitable.h"
 #include "lab/studies/ring/ring_models.h"
+#include "mutation_suite.h"
 
 namespace tempo::sim::ring {
 namespace {
@@ -105,15 +104,7 @@ bool a_checked_ring() {
   return check::Search<check::EquitableModel>(space, {.memory = kMemory}).run().complete;
 }
 
-// A mutation and the check that must fail.
-struct Row {
-  Mutation mutation;
-  std::string_view name;
-  bool (*caught_by)();
-};
-void PrintTo(const Row& row, std::ostream* out) { *out << row.name; }
-
-constexpr Row kRows[] = {
+constexpr MutationRow<Mutation> kRows[] = {
     {Mutation::take_twice, "take_twice", a_duplicate_changes_nothing},
     {Mutation::take_out_of_order, "take_out_of_order", an_overtaking_message_waits},
     {Mutation::tie_loses, "tie_loses", a_quiet_ring},
@@ -126,26 +117,7 @@ constexpr Row kRows[] = {
     {Mutation::no_restart, "no_restart_checked", a_checked_ring},
 };
 
-class RingMutations : public testing::TestWithParam<Row> {};
-
-TEST_P(RingMutations, AreCaught) {
-  active_mutation<Mutation> = Mutation::none;
-  EXPECT_TRUE(GetParam().caught_by()) << "fails without a mutation";
-  active_mutation<Mutation> = GetParam().mutation;
-  EXPECT_FALSE(GetParam().caught_by()) << "the mutation is not caught";
-  active_mutation<Mutation> = Mutation::none;
-}
-
-INSTANTIATE_TEST_SUITE_P(All, RingMutations, testing::ValuesIn(kRows),
-                         [](const auto& one) { return std::string(one.param.name); });
-
-TEST(RingMutationTable, HasEveryMutation) {
-  for (int i = 1; i < static_cast<int>(Mutation::count); ++i) {
-    bool listed = false;
-    for (const Row& row : kRows) listed = listed || static_cast<int>(row.mutation) == i;
-    EXPECT_TRUE(listed) << i;
-  }
-}
+const MutationSuite<Mutation> kSuite{"Ring", kRows};
 
 }  // namespace
 }  // namespace tempo::sim::ring

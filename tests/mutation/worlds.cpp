@@ -1,6 +1,9 @@
 #include "worlds.h"
 
+#include <cstdint>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -34,6 +37,8 @@ std::string broken_in(const World& world) {
   EXPECT_TRUE(replayed.has_value()) << replayed.error() << "\n" << script;
   return finding.violation->property;
 }
+
+}  // namespace
 
 // The second node starts while the first is master.
 std::string newcomer() { return broken_in({.freedom = {.nodes = 2, .starts = {0, 16}}}); }
@@ -72,22 +77,6 @@ std::string commanded_to_stand() {
   return broken_in({.freedom = {.nodes = 2, .starts = {0, 16}},
                     .variant = "no-loop",
                     .commands = {{NodeId{1}, election::Command::stand}}});
-}
-
-}  // namespace
-
-const std::vector<NamedWorld>& all_worlds() {
-  static const std::vector<NamedWorld> worlds{
-      {"newcomer", newcomer},
-      {"newcomer_without_loop", newcomer_without_loop},
-      {"joint_start", joint_start},
-      {"joint_start_with_two_losses", joint_start_with_two_losses},
-      {"two_masters_meet", two_masters_meet},
-      {"newcomer_to_two_masters", newcomer_to_two_masters},
-      {"master_crashes", master_crashes},
-      {"commanded_to_stand", commanded_to_stand},
-  };
-  return worlds;
 }
 
 }  // namespace tempo::check

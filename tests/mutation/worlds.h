@@ -1,23 +1,18 @@
-// The worlds in which the checker runs mutations: small, and completely explored without a
-// mutation.
+// The worlds in which the checker runs mutations of the master election: small, and completely
+// explored without a mutation. Each returns the violated property, or "nothing".
 #pragma once
 
-#include <cstdint>
-#include <ostream>
 #include <string>
-#include <string_view>
-#include <vector>
 
 namespace tempo::check {
 
-struct NamedWorld {
-  std::string_view name;
-  std::string (
-      *broken)();  // the violated property, or "nothing" if all states were explored without one
-};
-inline void PrintTo(const NamedWorld& world, std::ostream* out) { *out << world.name; }
-
-// All worlds by name; the mutation table refers to these names.
-const std::vector<NamedWorld>& all_worlds();
+std::string newcomer();
+std::string newcomer_without_loop();
+std::string joint_start();
+std::string joint_start_with_two_losses();
+std::string two_masters_meet();
+std::string newcomer_to_two_masters();
+std::string master_crashes();
+std::string commanded_to_stand();
 
 }  // namespace tempo::check
