@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "machine/field_mutator.h"
+#include "machine/machine_harness.h"
 
 namespace tempo::lock {
 namespace {
@@ -24,47 +25,24 @@ constexpr Rules kRules{
     .bounds = {.step_min = 1ns, .step_max = 2ns, .delay_min = 1ns, .delay_max = 5ns},
     .write = 3};
 
-class SmallestDraw final : public Draw {
+class Harness : public MachineHarness<Optimistic> {
  public:
-  std::uint64_t below(std::uint64_t /*limit*/) override { return 0; }
-};
-
-struct Harness {
-  Harness(NodeId self, const Rules& rules) : site(self, rules) {
-    step([&](auto& turn) { site.start(turn); });
+  Harness(NodeId self, const Rules& rules) {
+    make(self, rules);
+    start();
   }
-  template <class Input>
-  void step(Input input) {
-    out.clear();
-    Turn<Optimistic> turn{now, draw, out};
-    input(turn);
-    EXPECT_EQ(site.check(), nullptr);
-  }
-  void pass(Steps steps) {
-    const Instant until = now + Nanos{static_cast<std::int64_t>(steps)};
-    while (site.timers().first() <= until) {
-      now = site.timers().first();
-      step([&](auto& turn) { site.on_timer(turn, site.timers().first_name()); });
-    }
-    now = until;
-  }
+  using MachineHarness::receive;
+  void receive(const Message& message) { receive(NodeId{0}, message); }
+  void pass(Steps steps) { MachineHarness::pass(Nanos{static_cast<std::int64_t>(steps)}); }
   Message reply_to_request(std::uint32_t piece) {
-    step([&](auto& turn) { site.receive(turn, NodeId{1}, {.attempt = 1, .piece = piece}); });
-    return out.begin()->message;
+    receive(NodeId{1}, {.attempt = 1, .piece = piece});
+    return outputs().begin()->message;
   }
-  void receive(const Message& message) {
-    step([&](auto& turn) { site.receive(turn, NodeId{0}, message); });
-  }
-
-  Optimistic site;
-  Instant now{1s};
-  SmallestDraw draw;
-  Outbox<Optimistic> out;
 };
 
 Harness reader() {
   Harness harness(NodeId{1}, kRules);
-  harness.step([&](auto& turn) { harness.site.command(turn, {.kind = Command::Kind::read}); });
+  harness.command({.kind = Command::Kind::read});
   return harness;
 }
 Message piece(std::uint32_t attempt, std::uint32_t number, std::uint64_t value, std::uint64_t begun,
@@ -86,7 +64,7 @@ TEST(OptimisticRules, WaitsCoverTheSlowestReadAndWrite) {
 TEST(OptimisticWriter, WritesOnePieceAfterAnother) {
   Harness writer(NodeId{0}, kRules);
   writer.pass(56);
-  EXPECT_EQ(writer.site.phase(), Phase::waits);
+  EXPECT_EQ(writer.machine().phase(), Phase::waits);
   writer.pass(1);
   EXPECT_EQ(writer.reply_to_request(0), piece(1, 0, 0, 1, 0));  // begun, nothing written yet
   writer.pass(3);
@@ -94,28 +72,28 @@ TEST(OptimisticWriter, WritesOnePieceAfterAnother) {
   EXPECT_EQ(writer.reply_to_request(1), piece(1, 1, 0, 1, 0));
   writer.pass(3);
   EXPECT_EQ(writer.reply_to_request(1), piece(1, 1, 1, 1, 1));
-  EXPECT_EQ(writer.site.phase(), Phase::waits);
+  EXPECT_EQ(writer.machine().phase(), Phase::waits);
 }
 
 TEST(OptimisticWriter, StopsOnCommand) {
   Harness writer(NodeId{0}, kRules);
   writer.pass(58);
-  writer.step([&](auto& turn) { writer.site.command(turn, {.kind = Command::Kind::stop}); });
+  writer.command({.kind = Command::Kind::stop});
   writer.pass(1000);
   EXPECT_EQ(writer.reply_to_request(0), piece(1, 0, 1, 1, 1));
-  EXPECT_EQ(writer.site.phase(), Phase::idle);
+  EXPECT_EQ(writer.machine().phase(), Phase::idle);
 }
 
 TEST(OptimisticReader, AcceptsAReadWithoutAnOverlap) {
   Harness harness = reader();
   harness.pass(57);
   harness.receive(piece(1, 0, 4, 4, 4));
-  EXPECT_EQ(harness.out.begin()->message.piece, 1U);
+  EXPECT_EQ(harness.outputs().begin()->message.piece, 1U);
   harness.receive(piece(1, 1, 4, 4, 4));
-  ASSERT_EQ(harness.out.size(), 1U);
-  EXPECT_EQ(harness.out.begin()->notice.kind, Notice::Kind::read);
-  EXPECT_EQ(harness.out.begin()->notice.value, 4U);
-  EXPECT_FALSE(harness.out.begin()->notice.torn);
+  ASSERT_EQ(harness.outputs().size(), 1U);
+  EXPECT_EQ(harness.outputs().begin()->notice.kind, Notice::Kind::read);
+  EXPECT_EQ(harness.outputs().begin()->notice.value, 4U);
+  EXPECT_FALSE(harness.outputs().begin()->notice.torn);
 }
 
 TEST(OptimisticReader, StartsAgainAfterAnOverlap) {
@@ -131,11 +109,11 @@ TEST(OptimisticReader, StartsAgainAfterAnOverlap) {
     harness.pass(57);
     harness.receive(overlap.first);
     harness.receive(overlap.last);
-    EXPECT_EQ(harness.site.phase(), Phase::waits);
+    EXPECT_EQ(harness.machine().phase(), Phase::waits);
     harness.pass(56);
-    EXPECT_EQ(harness.site.phase(), Phase::waits);
+    EXPECT_EQ(harness.machine().phase(), Phase::waits);
     harness.pass(1);
-    EXPECT_EQ(harness.site.phase(), Phase::works);
+    EXPECT_EQ(harness.machine().phase(), Phase::works);
   }
 }
 
@@ -144,10 +122,10 @@ TEST(OptimisticReader, IgnoresOldRepliesAndUnknownSites) {
   harness.pass(57);
   harness.receive(piece(2, 0, 4, 4, 4));
   harness.receive(piece(1, 1, 4, 4, 4));
-  harness.step([&](auto& turn) { harness.site.receive(turn, NodeId{2}, piece(1, 0, 4, 4, 4)); });
-  EXPECT_TRUE(harness.out.empty());
+  harness.receive(NodeId{2}, piece(1, 0, 4, 4, 4));
+  EXPECT_TRUE(harness.outputs().empty());
   harness.pass(22);  // no reply: the reader requests the piece again
-  EXPECT_EQ(harness.out.begin()->message.piece, 0U);
+  EXPECT_EQ(harness.outputs().begin()->message.piece, 0U);
 }
 
 TEST(Optimistic, LamportsVersionDoesNotWait) {
@@ -155,7 +133,7 @@ TEST(Optimistic, LamportsVersionDoesNotWait) {
   rules.waits = false;
   Harness writer(NodeId{0}, rules);
   writer.pass(0);
-  EXPECT_EQ(writer.site.phase(), Phase::works);
+  EXPECT_EQ(writer.machine().phase(), Phase::works);
   writer.pass(6);
   EXPECT_EQ(writer.reply_to_request(0), piece(1, 0, 1, 2, 1));
 }
@@ -163,7 +141,7 @@ TEST(Optimistic, LamportsVersionDoesNotWait) {
 TEST(Optimistic, ListsAllItsFields) {
   Harness harness = reader();
   harness.pass(60);
-  EXPECT_EQ(unnoticed_writes(harness.site, Instant{1s}), std::vector<std::string>{});
+  EXPECT_EQ(unnoticed_writes(harness.machine(), Instant{1s}), std::vector<std::string>{});
   EXPECT_EQ(unnoticed_writes(Message{}, Instant{}), std::vector<std::string>{});
 }
 

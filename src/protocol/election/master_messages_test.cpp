@@ -162,7 +162,7 @@ TEST(Rival, CandidateYieldsToAnOlderCandidacyOnly) {
     const auto lines = harness.receive(rival, Kind::election, stands);
     EXPECT_EQ(harness.state(), next);
     EXPECT_THAT(lines, ElementsAre(next == State::accept ? "accept to 4" : "refuse to 4"));
-    EXPECT_EQ(harness.sent().front().answers, Sequence{rival.last});
+    EXPECT_EQ(harness.sent().answers, Sequence{rival.last});
   }
 }
 

@@ -37,7 +37,7 @@ class Ruling : public ::testing::Test {
   void begin_round() {
     ASSERT_THAT(harness.run_out(Timer::sync),
                 ElementsAre("adjtime to 3", "adjtime to 5", "adjtime to 7"));
-    first_of_round = harness.sent().front().sequence;
+    first_of_round = harness.sent().sequence;
   }
   NodeId named_heir() {
     harness.run_out(Timer::loop);

@@ -138,7 +138,7 @@ TEST(NoEpoch, InConflictAnswersOnlyTheResolveOfASmallerId) {
     EXPECT_THAT(harness.receive(smaller, Kind::resolve), ElementsAre("masterack to 0"));
     Peer larger = master_of(0, 6);
     const auto answer = harness.receive(larger, Kind::resolve);
-    EXPECT_EQ(answer, kills_both ? Harness::Lines{"masterack to 6"} : Harness::Lines{});
+    EXPECT_EQ(answer, kills_both ? Lines{"masterack to 6"} : Lines{});
     EXPECT_THAT(harness.receive(larger, Kind::masterack),
                 ElementsAre("quit to 6", "resolve to all"));
     EXPECT_EQ(harness.left(Timer::conflict), 300ms);

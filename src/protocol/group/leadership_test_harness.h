@@ -6,16 +6,17 @@
 
 #include <fmt/core.h>
 
-#include "base/random.h"
-#include "machine/machine.h"
+#include "machine/machine_harness.h"
 #include "protocol/group/leadership.h"
 
 namespace tempo::groups {
 
-class LeadershipHarness {
+class LeadershipHarness : public MachineHarness<Leadership> {
  public:
   static constexpr Rules kRules{.lease = 1s};
   static constexpr Nanos kMinStay = 10s;
+
+  LeadershipHarness() : MachineHarness(Instant{1000s}) { make(NodeId{5}, kRules); }
 
   // Each returns the outputs: "ask; says 100 asks".
   std::string stand(Capacity capacity, bool once = false) {
@@ -31,12 +32,10 @@ class LeadershipHarness {
   std::string granted(std::uint64_t token) {
     return command({.kind = Command::Kind::granted, .token = Token{token}});
   }
-  std::string command(const Command& command) {
-    return step([&](auto& turn) { machine_.command(turn, command); });
-  }
+  std::string command(const Command& command) { return joined(MachineHarness::command(command)); }
   std::string command(Command::Kind kind) { return command(Command{.kind = kind}); }
   std::string receive(std::uint32_t from, const Heartbeat& heartbeat) {
-    return step([&](auto& turn) { machine_.receive(turn, NodeId{from}, heartbeat); });
+    return joined(MachineHarness::receive(NodeId{from}, heartbeat));
   }
   std::string leads(std::uint32_t from, std::uint64_t term, std::uint32_t heir = index(kNobody)) {
     return receive(from,
@@ -44,17 +43,9 @@ class LeadershipHarness {
   }
   // Lets time pass; omits steps that only send a heartbeat.
   std::string pass(Nanos span) {
-    const Instant end = now_ + span;
-    std::string all;
-    while (machine_.timers().first() <= end) {
-      now_ = std::max(now_, machine_.timers().first());
-      const std::string outputs =
-          step([&](auto& turn) { machine_.on_timer(turn, machine_.timers().first_name()); });
-      if (outputs.starts_with("says")) continue;
-      all += all.empty() || outputs.empty() ? outputs : "; " + outputs;
-    }
-    now_ = end;
-    return all;
+    return joined(MachineHarness::pass(span, [](const Lines& lines) {
+      return !lines.empty() && !lines.front().starts_with("says");
+    }));
   }
   // A candidate with this capacity, elected and with the lease of term 7.
   void reign(Capacity capacity) {
@@ -64,23 +55,10 @@ class LeadershipHarness {
     granted(7);
   }
 
-  const Leadership& machine() const { return machine_; }
-
  private:
-  template <class Do>
-  std::string step(Do todo) {
-    Outbox<Leadership> out;
-    Turn<Leadership> turn{now_, draw_, out};
-    todo(turn);
-    std::string text;
-    for (const auto& output : out) {
-      if (!text.empty()) text += "; ";
-      text += output.kind == OutputKind::notice ? text_of(output.notice) : text_of(output.message);
-    }
-    if (const char* broken = machine_.check()) text += std::string("; BROKEN: ") + broken;
-    return text;
+  std::string text_of(const Output<Leadership>& output) override {
+    return output.kind == OutputKind::notice ? text_of(output.notice) : text_of(output.message);
   }
-
   static std::string text_of(const Heartbeat& heartbeat) {
     std::string text = "says";
     if (heartbeat.capacity > kNotCandidate) text += fmt::format(" {}", heartbeat.capacity);
@@ -116,11 +94,6 @@ class LeadershipHarness {
     }
     return "?";
   }
-
-  Stream chance_{1, 0, 0};
-  StreamDraw draw_{chance_};
-  Instant now_{Nanos{1'000'000'000'000}};
-  Leadership machine_{NodeId{5}, kRules};
 };
 
 }  // namespace tempo::groups

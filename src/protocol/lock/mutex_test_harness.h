@@ -1,15 +1,14 @@
 // One site of the bounded-delay mutex, driven by hand; its outputs are recorded as text.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include "machine/machine_harness.h"
 #include "protocol/lock/mutex.h"
 
 namespace tempo::lock {
@@ -39,94 +38,56 @@ inline Rules three_sites() {
           .delaystep = 3};
 }
 
-// Draws always the same value.
-class Fixed final : public Draw {
- public:
-  explicit Fixed(std::uint64_t value) : value_(value) {}
-  std::uint64_t below(std::uint64_t limit) override { return std::min(value_, limit - 1); }
-
- private:
-  std::uint64_t value_;
-};
-
 // Site 1 of three, driven by hand. Its outputs are a list of texts: "*request 4" to all sites,
 // "0:positive 2" to one site, "granted 4".
-class Harness {
+class Harness : public MachineHarness<Mutex> {
  public:
   explicit Harness(const Rules& rules, Birth birth = Birth::first, NodeId self = NodeId{1})
-      : rules_(rules), site_(self, kIncarnation, rules_, birth) {
-    Turn<Mutex> turn = new_turn();
-    site_.start(turn);
-    record();
+      : rules_(rules) {
+    make(self, kIncarnation, rules_, birth);
+    start();
   }
 
   void acquire(Mode mode = Mode::exclusive) { command(Command::acquire(mode)); }
   void release() { command(Command::release()); }
-  void command(const Command& command) {
-    Turn<Mutex> turn = new_turn();
-    site_.command(turn, command);
-    record();
-  }
   void receive(std::uint32_t from, const Message& message) {
-    Turn<Mutex> turn = new_turn();
-    site_.receive(turn, NodeId{from}, message);
-    record();
+    MachineHarness::receive(NodeId{from}, message);
   }
   // Lets this many steps pass; due timers fire.
-  void pass(Steps steps) {
-    const Instant until = now_ + Nanos{static_cast<std::int64_t>(steps)};
-    while (site_.timers().first() <= until) {
-      now_ = site_.timers().first();
-      Turn<Mutex> turn = new_turn();
-      site_.on_timer(turn, site_.timers().first_name());
-      record();
-    }
-    now_ = until;
-  }
-  void draws(std::uint64_t value) { draw_ = Fixed(value); }
+  void pass(Steps steps) { MachineHarness::pass(Nanos{static_cast<std::int64_t>(steps)}); }
+  void draws(std::uint64_t value) { draw().set_value(value); }
 
   // Outputs since the last call.
-  std::vector<std::string> outputs() { return std::exchange(outputs_, {}); }
-  const Mutex& site() const { return site_; }
+  Lines outputs() { return std::exchange(outputs_, {}); }
+  const Mutex& site() const { return machine(); }
 
  private:
-  Turn<Mutex> new_turn() {
-    out_.clear();
-    return {now_, draw_, out_};
+  std::string text_of(const Output<Mutex>& output) override {
+    std::string text = output.kind == OutputKind::notice ? text_of(output.notice)
+                       : output.kind == OutputKind::send
+                           ? fmt::format("{}:{}", index(output.to), text_of(output.message))
+                           : "*" + text_of(output.message);
+    if (!text.empty()) outputs_.push_back(text);
+    return text;
   }
-  void record() {
-    EXPECT_EQ(site_.check(), nullptr);
-    for (const Output<Mutex>& output : out_) {
-      if (output.kind == OutputKind::notice) {
-        record(output.notice);
-        continue;
-      }
-      const Message& message = output.message;
-      std::string text =
-          output.kind == OutputKind::broadcast ? "*" : fmt::format("{}:", index(output.to));
-      text += fmt::format("{} {}", name_of(message), message.number);
-      if (message.kind == Kind::negative) text += fmt::format(" behind {}", message.ahead);
-      if (message.reply) text += " reply";
-      if (message.mode == Mode::shared) text += " shared";
-      outputs_.push_back(text);
-    }
+  static std::string text_of(const Message& message) {
+    std::string text = fmt::format("{} {}", name_of(message), message.number);
+    if (message.kind == Kind::negative) text += fmt::format(" behind {}", message.ahead);
+    if (message.reply) text += " reply";
+    if (message.mode == Mode::shared) text += " shared";
+    return text;
   }
-  void record(const Notice& notice) {
-    if (notice.kind == Notice::Kind::granted)
-      outputs_.push_back(fmt::format("granted {}", notice.number));
-    if (notice.kind == Notice::Kind::distrusts) outputs_.emplace_back("distrusts");
-    if (notice.kind == Notice::Kind::trusts) outputs_.emplace_back("trusts");
+  static std::string text_of(const Notice& notice) {
+    if (notice.kind == Notice::Kind::granted) return fmt::format("granted {}", notice.number);
+    if (notice.kind == Notice::Kind::distrusts) return "distrusts";
+    return notice.kind == Notice::Kind::trusts ? "trusts" : "";
   }
 
   Rules rules_;
-  Mutex site_;
-  Instant now_{1s};
-  Fixed draw_{0};
-  Outbox<Mutex> out_;
-  std::vector<std::string> outputs_;
+  Lines outputs_;
 };
 
-using Outputs = std::vector<std::string>;
+using Outputs = Lines;
 
 inline Message request(Number number, Mode mode = Mode::exclusive, bool reply = false) {
   return {.kind = Kind::request, .mode = mode, .reply = reply, .number = number};

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "lab/studies/apps/duty.h"
-#include "machine/machine.h"
+#include "machine/machine_harness.h"
 
 namespace tempo::apps {
 
@@ -18,30 +18,17 @@ inline Rules default_rules() {
 }
 
 template <class Duty>
-class Harness {
+class Harness : public MachineHarness<Duty> {
  public:
-  explicit Harness(const Rules& rules = default_rules()) : rules_(rules), duty_(kSelf, rules_) {}
+  explicit Harness(const Rules& rules = default_rules()) : rules_(rules) {
+    this->make(kSelf, rules_);
+  }
   Harness(const Harness&) = delete;
   Harness& operator=(const Harness&) = delete;
 
-  const Duty& duty() const { return duty_; }
-  Instant now() const { return now_; }
-
-  void command(const Command& command) {
-    step([&](auto& turn) { duty_.command(turn, command); });
-  }
-  void elect(NodeId node, std::uint32_t number = 1) { command(Command::elected(node, number)); }
-  void receive(NodeId from, const typename Duty::Message& message) {
-    step([&](auto& turn) { duty_.receive(turn, from, message); });
-  }
-  // Advances the clock and fires every timer that is due.
-  void advance(Nanos span) {
-    const Instant until = now_ + span;
-    while (duty_.timers().first() <= until) {
-      now_ = duty_.timers().first();
-      step([&](auto& turn) { duty_.on_timer(turn, duty_.timers().first_name()); });
-    }
-    now_ = until;
+  const Duty& duty() const { return this->machine(); }
+  void elect(NodeId node, std::uint32_t number = 1) {
+    this->command(Command::elected(node, number));
   }
 
   // Messages sent since the last call.
@@ -52,32 +39,17 @@ class Harness {
     std::erase_if(all, [&](const Notice& notice) { return notice.kind != kind; });
     return all;
   }
-  const char* check() const { return duty_.check(); }
 
  private:
-  struct NoDraw final : Draw {
-    std::uint64_t below(std::uint64_t /*limit*/) override { return 0; }
-  };
-
-  template <class Do>
-  void step(Do todo) {
-    out_.clear();
-    NoDraw draw;
-    Turn<Duty> turn{now_, draw, out_};
-    todo(turn);
-    for (const auto& output : out_) {
-      if (output.kind == OutputKind::notice)
-        notices_.push_back(output.notice);
-      else
-        sent_.push_back(output.message);
-    }
-    CHECK(duty_.check() == nullptr);
+  std::string text_of(const Output<Duty>& output) override {
+    if (output.kind == OutputKind::notice)
+      notices_.push_back(output.notice);
+    else
+      sent_.push_back(output.message);
+    return "";
   }
 
   Rules rules_;
-  Duty duty_;
-  Instant now_{1s};
-  Outbox<Duty> out_;
   std::vector<typename Duty::Message> sent_;
   std::vector<Notice> notices_;
 };

@@ -14,67 +14,41 @@ using M = App<GroupServer>;
 using election::CapacityB1;
 using Elected = election::capacity::Notice;
 
-class OneMember {
+class OneMember : public MachineHarness<M> {
  public:
-  OneMember()
-      : rules_{.members = 2, .bound = carrier_.bound(), .work = carrier_.bound()},
-        election_{.members = 2, .bound = carrier_.bound()},
-        machine_(M::Carrier(kSelf, Incarnation{1}, carrier_),
-                 Member<GroupServer>(CapacityB1(kSelf, election_), GroupServer(kSelf, rules_))) {}
+  OneMember() {
+    make(M::Carrier(kSelf, Incarnation{1}, carrier_),
+         Member<GroupServer>(CapacityB1(kSelf, election_), GroupServer(kSelf, rules_)));
+  }
   OneMember(const OneMember&) = delete;
   OneMember& operator=(const OneMember&) = delete;
 
   Nanos bound() const { return carrier_.bound(); }
-  void ask() {
-    step([](M& machine, auto& turn) { machine.command(turn, M::Command::of<1>(Command::ask(1))); });
-  }
+  void ask() { command(M::Command::of<1>(apps::Command::ask(1))); }
   // A datagram of the other member, whose clock is ahead by more than the precision.
   void receive_from_the_future() {
-    M::Message message{.sender = NodeId{0},
-                       .number = 1,
-                       .stamp = now_.time_since_epoch() + 10 * carrier_.precision,
-                       .delay = carrier_.delay};
-    step([&](M& machine, auto& turn) { machine.receive(turn, NodeId{0}, message); });
-  }
-  void pass(Nanos span) {
-    const Instant until = now_ + span;
-    while (machine_.timers().first() <= until) {
-      now_ = machine_.timers().first();
-      step([](M& machine, auto& turn) { machine.on_timer(turn, machine.timers().first_name()); });
-    }
-    now_ = until;
+    receive(NodeId{0}, {.sender = NodeId{0},
+                        .number = 1,
+                        .stamp = now().time_since_epoch() + 10 * carrier_.precision,
+                        .delay = carrier_.delay});
   }
 
   std::vector<Elected> elections;
   std::vector<Notice> notices;
 
  private:
-  struct NoDraw final : Draw {
-    std::uint64_t below(std::uint64_t /*limit*/) override { return 0; }
-  };
-
-  template <class Do>
-  void step(Do todo) {
-    out_.clear();
-    NoDraw draw;
-    Turn<M> turn{now_, draw, out_};
-    todo(machine_, turn);
-    ASSERT_EQ(machine_.check(), nullptr);
-    for (const auto& output : out_) {
-      if (output.kind != OutputKind::notice) continue;
-      const auto* member = std::get_if<1>(&output.notice.body);
-      if (member == nullptr) continue;
+  std::string text_of(const Output<M>& output) override {
+    if (output.kind != OutputKind::notice) return "";
+    if (const auto* member = std::get_if<1>(&output.notice.body)) {
       if (const auto* elected = std::get_if<0>(&member->body)) elections.push_back(*elected);
       if (const auto* notice = std::get_if<1>(&member->body)) notices.push_back(*notice);
     }
+    return "";
   }
 
   broadcast::Rules carrier_{.members = 2, .delay = 1ms, .precision = 100us};
-  Rules rules_;
-  election::capacity::Rules election_;
-  M machine_;
-  Instant now_{1s};
-  Outbox<M> out_;
+  Rules rules_{.members = 2, .bound = carrier_.bound(), .work = carrier_.bound()};
+  election::capacity::Rules election_{.members = 2, .bound = carrier_.bound()};
 };
 
 TEST(MemberOfAGroup, ElectsItselfAndDoesTheRequestedWork) {

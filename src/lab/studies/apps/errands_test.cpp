@@ -55,15 +55,15 @@ TEST(GroupServer, OnlyTheElectedAnswers) {
   Harness<GroupServer> harness;
   harness.receive(kOther, task(kTask));
   harness.elect(kSelf);
-  harness.advance(kWorkAndWait - 1ns);
+  harness.pass(kWorkAndWait - 1ns);
   EXPECT_THAT(harness.sent(), IsEmpty()) << "other members may not know the winner yet";
-  harness.advance(1ns);
+  harness.pass(1ns);
   EXPECT_THAT(harness.sent(), ElementsAre(done(kTask)));
 
   Harness<GroupServer> other;
   other.receive(kOther, task(kTask));
   other.elect(kOther);
-  other.advance(kWorkAndWait);
+  other.pass(kWorkAndWait);
   EXPECT_THAT(other.sent(), IsEmpty());
 }
 
@@ -72,9 +72,9 @@ TEST(GroupServer, ElectsAgainWithoutAnAnswer) {
   harness.receive(kOther, task(kTask));
   harness.elect(kOther);
   harness.notices(Kind::hold);
-  harness.advance(default_rules().patience() - 1ns);
+  harness.pass(default_rules().patience() - 1ns);
   EXPECT_THAT(harness.notices(Kind::hold), IsEmpty());
-  harness.advance(1ns);
+  harness.pass(1ns);
   EXPECT_THAT(harness.notices(Kind::hold), SizeIs(1));
   harness.receive(kOther, done(kTask));
   EXPECT_EQ(harness.duty().timers().first(), kNever) << "no work is left";
@@ -87,7 +87,7 @@ TEST(GroupServer, NaiveVersionForgetsTheRequest) {
   harness.receive(kOther, task(kTask));
   harness.elect(kOther);
   harness.notices(Kind::hold);
-  harness.advance(rules.patience());
+  harness.pass(rules.patience());
   EXPECT_THAT(harness.notices(Kind::hold), IsEmpty());
 }
 
@@ -107,7 +107,7 @@ TEST(GroupServer, StopsWorkWhenTheBoundsBreak) {
   harness.elect(kSelf);
   harness.command(Command::give_up());
   EXPECT_THAT(harness.notices(Kind::give_up), SizeIs(1));
-  harness.advance(kWorkAndWait);
+  harness.pass(kWorkAndWait);
   EXPECT_THAT(harness.sent(), IsEmpty());
 }
 
@@ -116,12 +116,12 @@ TEST(CrashRecovery, ContinuesAfterTheLastDeliveredStep) {
   harness.receive(kOther, task(kTask, 3));
   harness.elect(kOther, 1);
   harness.receive(kOther, done(kTask, 1));
-  harness.advance(default_rules().patience());
+  harness.pass(default_rules().patience());
   harness.elect(kSelf, 2);
-  harness.advance(kWorkAndWait);
+  harness.pass(kWorkAndWait);
   EXPECT_THAT(harness.sent(), ElementsAre(done(kTask, 2)));
   harness.receive(kSelf, done(kTask, 2));
-  harness.advance(default_rules().work);
+  harness.pass(default_rules().work);
   EXPECT_THAT(harness.sent(), ElementsAre(done(kTask, 3))) << "the coordinator must stay the same";
 }
 
@@ -133,7 +133,7 @@ TEST(CrashRecovery, NaiveVersionRestarts) {
   harness.elect(kOther, 1);
   harness.receive(kOther, done(kTask, 1));
   harness.elect(kSelf, 2);
-  harness.advance(kWorkAndWait);
+  harness.pass(kWorkAndWait);
   EXPECT_THAT(harness.sent(), ElementsAre(done(kTask, 1)));
 }
 
@@ -167,10 +167,10 @@ TEST(LoadBalancing, AJobCountsUntilItEnds) {
   EXPECT_EQ(offered(harness, kTask + 1), idle - 3);
   harness.receive(kOther, done(kTask + 1));
   // Ten T until the job runs, twenty for each unit of its size.
-  harness.advance((10 + 3 * 20) * kBound - 1ns);
+  harness.pass((10 + 3 * 20) * kBound - 1ns);
   EXPECT_EQ(offered(harness, kTask + 2), idle - 3);
   harness.receive(kOther, done(kTask + 2));
-  harness.advance(1ns);
+  harness.pass(1ns);
   EXPECT_EQ(offered(harness, kTask + 3), idle);
 }
 
@@ -182,7 +182,7 @@ TEST(LoadBalancing, InTheNaiveVersionAJobCountsOnlyWhileItRuns) {
   take_a_job_of_three(harness);
   EXPECT_EQ(offered(harness, kTask + 1), idle);
   harness.receive(kOther, done(kTask + 1));
-  harness.advance(10 * kBound);
+  harness.pass(10 * kBound);
   EXPECT_EQ(offered(harness, kTask + 2), idle - 3);
 }
 

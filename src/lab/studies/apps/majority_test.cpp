@@ -148,10 +148,10 @@ TEST(ReplicatedData, RetriesUntilItsRequestIsWritten) {
   Harness<ReplicatedData> harness;
   harness.command(Command::ask(kRequested));
   harness.notices(Kind::hold);
-  harness.advance(12 * kBound);
+  harness.pass(12 * kBound);
   EXPECT_THAT(harness.notices(Kind::hold), SizeIs(1));
   harness.receive(kOther, yes({.number = 9, .node = kOther}, {.version = 1, .value = kRequested}));
-  harness.advance(1s);
+  harness.pass(1s);
   EXPECT_THAT(harness.notices(Kind::hold), IsEmpty());
 }
 
@@ -163,7 +163,7 @@ TEST(ReplicatedData, InTheNaiveVersionOneAnswerIsAMajority) {
   harness.elect(kSelf);
   harness.sent();
   harness.receive(kSelf, yes(kMine));
-  harness.advance(3 * kBound);
+  harness.pass(3 * kBound);
   const auto sent = harness.sent();
   ASSERT_THAT(sent, SizeIs(1));
   EXPECT_EQ(sent[0].kind, Message::Kind::write);

@@ -28,9 +28,9 @@ TEST(MutualExclusion, ElectedProcessEntersAndLeaves) {
   EXPECT_THAT(harness.notices(Kind::hold), SizeIs(1)) << "no process is inside";
   harness.elect(kSelf);
   EXPECT_TRUE(harness.duty().inside());
-  harness.advance(kBound + default_rules().work - 1ns);
+  harness.pass(kBound + default_rules().work - 1ns);
   EXPECT_TRUE(harness.duty().inside());
-  harness.advance(1ns);
+  harness.pass(1ns);
   EXPECT_FALSE(harness.duty().inside());
   EXPECT_THAT(harness.sent(), SizeIs(1)) << "the leave message is broadcast";
 }
@@ -50,9 +50,9 @@ TEST(MutualExclusion, NoticesADeadHolder) {
   Harness<MutualExclusion> harness;
   harness.elect(kOther);
   harness.command(Command::ask(1));
-  harness.advance(default_rules().patience() - 1ns);
+  harness.pass(default_rules().patience() - 1ns);
   EXPECT_THAT(harness.notices(Kind::hold), IsEmpty());
-  harness.advance(1ns);
+  harness.pass(1ns);
   EXPECT_THAT(harness.notices(Kind::hold), SizeIs(1));
 }
 
@@ -63,7 +63,7 @@ TEST(MutualExclusion, CriterionIsTheTimeSinceTheLastEntry) {
   harness.elect(kSelf);
   EXPECT_EQ(last_offer(harness), kNotCandidate) << "a process inside is not a candidate";
   const std::int64_t entered = harness.now().time_since_epoch().count();
-  harness.advance(5 * kBound);
+  harness.pass(5 * kBound);
   harness.receive(kSelf, {});
   harness.command(Command::ask(1));
   EXPECT_EQ(last_offer(harness), never_inside - entered);
