@@ -41,10 +41,8 @@ class Bootstrap {
 
     bool operator==(const VoterProposal&) const = default;
 
-    template <class Self, class Visitor>
-    static void fields(Self& self, Visitor& visit) {
-      visit("stage", self.stage);
-      visit("voters", self.voters);
+    static constexpr auto fields(auto list) {
+      return list(field<&VoterProposal::stage>("stage"), field<&VoterProposal::voters>("voters"));
     }
   };
   using Message = VoterProposal;
@@ -85,12 +83,12 @@ class Bootstrap {
   bool committed() const { return current_.stage == Stage::committed; }
   std::size_t heard() const { return others_.size(); }
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("said", self.current_);
-    visit("others", self.others_);
-    visit("next", self.next_);
+  static constexpr auto fields(auto list) {
+    using M = Bootstrap;
+    return list(field<&M::current_>("said"), field<&M::others_>("others"), field<&M::next_>("next"),
+                fixed<&M::self_>(), fixed<&M::expected_>(), fixed<&M::interval_>());
   }
+  friend FieldCheck;
 
  private:
   static constexpr std::size_t kMaxOthers = 64;
@@ -100,11 +98,9 @@ class Bootstrap {
     VoterProposal proposal{};
     Instant at{};  // arrival of its last message
 
-    template <class Self, class Visitor>
-    static void fields(Self& self, Visitor& visit) {
-      visit("member", self.member);
-      visit("word", self.proposal);
-      visit("at", self.at);
+    static constexpr auto fields(auto list) {
+      using M = Other;
+      return list(field<&M::member>("member"), field<&M::proposal>("word"), field<&M::at>("at"));
     }
   };
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "base/units.h"
+#include "machine/field_list.h"
 
 namespace tempo::lock {
 
@@ -26,12 +27,10 @@ struct Bounds {
     return Nanos{0} < step_min && step_min <= step_max && Nanos{0} <= delay_min &&
            delay_min <= delay_max;
   }
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("step_min", self.step_min);
-    visit("step_max", self.step_max);
-    visit("delay_min", self.delay_min);
-    visit("delay_max", self.delay_max);
+  static constexpr auto fields(auto list) {
+    using M = Bounds;
+    return list(field<&M::step_min>("step_min"), field<&M::step_max>("step_max"),
+                field<&M::delay_min>("delay_min"), field<&M::delay_max>("delay_max"));
   }
 };
 

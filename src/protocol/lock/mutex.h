@@ -114,14 +114,10 @@ struct Message {
   Incarnation life{};  // of the site that requests or restarts, also in replies and answers to it
 
   bool operator==(const Message&) const = default;
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("kind", self.kind);
-    visit("mode", self.mode);
-    visit("reply", self.reply);
-    visit("number", self.number);
-    visit("ahead", self.ahead);
-    visit("life", self.life);
+  static constexpr auto fields(auto list) {
+    using M = Message;
+    return list(field<&M::kind>("kind"), field<&M::mode>("mode"), field<&M::reply>("reply"),
+                field<&M::number>("number"), field<&M::ahead>("ahead"), field<&M::life>("life"));
   }
 };
 
@@ -143,11 +139,9 @@ struct Command {
   }
   static constexpr Command no_bounds() { return {Kind::no_bounds, Mode::exclusive, {}}; }
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("kind", self.kind);
-    visit("mode", self.mode);
-    visit("known", self.known);
+  static constexpr auto fields(auto list) {
+    using M = Command;
+    return list(field<&M::kind>("kind"), field<&M::mode>("mode"), field<&M::known>("known"));
   }
 };
 
@@ -162,11 +156,9 @@ struct Notice {
   Mode mode = Mode::exclusive;
   Number number = 0;  // of the request
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("kind", self.kind);
-    visit("mode", self.mode);
-    visit("number", self.number);
+  static constexpr auto fields(auto list) {
+    using M = Notice;
+    return list(field<&M::kind>("kind"), field<&M::mode>("mode"), field<&M::number>("number"));
   }
 };
 
@@ -187,14 +179,11 @@ struct Peer {
   Incarnation life{};     // its incarnation when it sent that request
   Number ahead = 0;       // number with which it refused us; valid while negative
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("owed", self.owed);
-    visit("negative", self.negative);
-    visit("positive", self.positive);
-    visit("refused", self.refused);
-    visit("life", self.life);
-    visit("ahead", self.ahead);
+  static constexpr auto fields(auto list) {
+    using M = Peer;
+    return list(field<&M::owed>("owed"), field<&M::negative>("negative"),
+                field<&M::positive>("positive"), field<&M::refused>("refused"),
+                field<&M::life>("life"), field<&M::ahead>("ahead"));
   }
 };
 
@@ -228,23 +217,17 @@ class Mutex {
   mutex::Number number() const { return number_; }    // osn
   mutex::Number highest() const { return highest_; }  // hsn
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("self", self.self_);
-    visit("life", self.incarnation_);
-    visit("birth", self.birth_);
-    visit("phase", self.phase_);
-    visit("mode", self.mode_);
-    visit("wants", self.wants_);
-    visit("by_silence", self.by_silence_);
-    visit("bounds", self.bounds_);
-    visit("number", self.number_);
-    visit("highest", self.highest_);
-    visit("predict", self.predict_);
-    visit("peers", self.peers_);
-    visit("head", self.head_);
-    visit("timers", self.timers_);
+  static constexpr auto fields(auto list) {
+    using M = Mutex;
+    return list(field<&M::self_>("self"), field<&M::incarnation_>("life"),
+                field<&M::birth_>("birth"), field<&M::phase_>("phase"), field<&M::mode_>("mode"),
+                field<&M::wants_>("wants"), field<&M::by_silence_>("by_silence"),
+                field<&M::bounds_>("bounds"), field<&M::number_>("number"),
+                field<&M::highest_>("highest"), field<&M::predict_>("predict"),
+                field<&M::peers_>("peers"), field<&M::head_>("head"), field<&M::timers_>("timers"),
+                fixed<&M::rules_>());
   }
+  friend FieldCheck;
 
  private:
   void receive_request(Turn<Mutex>& turn, NodeId from, const Message& message);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/units.h"
+#include "machine/field_list.h"
 
 namespace tempo::lock::lease {
 
@@ -27,10 +28,8 @@ class Deadlines {
     if (first() <= now) find(1, now, found);
   }
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("tree", self.tree_);
-  }
+  static constexpr auto fields(auto list) { return list(field<&Deadlines::tree_>("tree")); }
+  friend FieldCheck;
 
  private:
   std::size_t leaves() const { return tree_.size() / 2; }

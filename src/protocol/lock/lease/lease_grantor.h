@@ -9,6 +9,7 @@
 
 #include "base/inline_vector.h"
 #include "base/units.h"
+#include "machine/field_list.h"
 #include "protocol/lock/lease/lease_message.h"
 #include "protocol/lock/lease/lease_rules.h"
 
@@ -22,11 +23,9 @@ struct Promise {
   Mode mode = Mode::exclusive;
   Instant until{};
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("ballot", self.ballot);
-    visit("mode", self.mode);
-    visit("until", self.until);
+  static constexpr auto fields(auto list) {
+    using M = Promise;
+    return list(field<&M::ballot>("ballot"), field<&M::mode>("mode"), field<&M::until>("until"));
   }
 };
 
@@ -58,12 +57,12 @@ class Grantor {
   const InlineVector<Ballot, kMaxEnded>& ended() const { return ended_; }
   const char* check() const;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("top", self.top_);
-    visit("promises", self.promises_);
-    visit("ended", self.ended_);
+  static constexpr auto fields(auto list) {
+    using M = Grantor;
+    return list(field<&M::top_>("top"), field<&M::promises_>("promises"),
+                field<&M::ended_>("ended"));
   }
+  friend FieldCheck;
 
  private:
   std::uint64_t top_ = 0;  // largest count proposed, accepted or seen

@@ -54,13 +54,10 @@ struct Client {
   Nanos length{0};  // length of the lease it wants
   bool inside = false;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("id", self.id);
-    visit("mode", self.mode);
-    visit("ticket", self.ticket);
-    visit("length", self.length);
-    visit("inside", self.inside);
+  static constexpr auto fields(auto list) {
+    using M = Client;
+    return list(field<&M::id>("id"), field<&M::mode>("mode"), field<&M::ticket>("ticket"),
+                field<&M::length>("length"), field<&M::inside>("inside"));
   }
 };
 
@@ -70,12 +67,10 @@ struct Attempt {
   bool answered = false;  // since the last ASK for it
   bool alone = false;     // no answer came: with `available`, the own vote is enough
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("ballot", self.ballot);
-    visit("mode", self.mode);
-    visit("answered", self.answered);
-    visit("alone", self.alone);
+  static constexpr auto fields(auto list) {
+    using M = Attempt;
+    return list(field<&M::ballot>("ballot"), field<&M::mode>("mode"),
+                field<&M::answered>("answered"), field<&M::alone>("alone"));
   }
 };
 
@@ -87,12 +82,10 @@ struct Lease {
 
   Held held() const { return {ballot.count, sub}; }
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("ballot", self.ballot);
-    visit("mode", self.mode);
-    visit("sub", self.sub);
-    visit("until", self.until);
+  static constexpr auto fields(auto list) {
+    using M = Lease;
+    return list(field<&M::ballot>("ballot"), field<&M::mode>("mode"), field<&M::sub>("sub"),
+                field<&M::until>("until"));
   }
 };
 
@@ -103,12 +96,10 @@ struct Passed {
   Lease lease{};
   std::uint64_t ticket = 0;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("target", self.target);
-    visit("boot", self.boot);
-    visit("lease", self.lease);
-    visit("ticket", self.ticket);
+  static constexpr auto fields(auto list) {
+    using M = Passed;
+    return list(field<&M::target>("target"), field<&M::boot>("boot"), field<&M::lease>("lease"),
+                field<&M::ticket>("ticket"));
   }
 };
 
@@ -117,11 +108,10 @@ struct Sent {
   Instant until{};  // s_k + L
   Nanos length{0};  // length of the lease that it asked for
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit_as<role::call>(visit, "k", self.k);
-    visit("until", self.until);
-    visit("length", self.length);
+  static constexpr auto fields(auto list) {
+    using M = Sent;
+    return list(field<&M::k, role::call>("k"), field<&M::until>("until"),
+                field<&M::length>("length"));
   }
 };
 
@@ -156,24 +146,17 @@ class Lock {
   const Peers& peers() const { return peers_; }
   const char* check() const;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("grantor", self.grantor_);
-    visit("peers", self.peers_);
-    visit("clients", self.clients_);
-    visit("attempt", self.attempt_);
-    visit("repeated", self.repeated_);
-    visit("sent", self.sent_);
-    visit("granted_until", self.granted_until_);
-    visit("ends", self.ends_);
-    visit("lease", self.lease_);
-    visit("seen", self.seen_);
-    visit("passed", self.passed_);
-    visit("hushed", self.backing_off_);
-    visit("retry", self.retry_);
-    visit("renew_at", self.renew_at_);
-    visit("length", self.length_);
+  static constexpr auto fields(auto list) {
+    using M = Lock;
+    return list(field<&M::grantor_>("grantor"), field<&M::peers_>("peers"),
+                field<&M::clients_>("clients"), field<&M::attempt_>("attempt"),
+                field<&M::repeated_>("repeated"), field<&M::sent_>("sent"),
+                field<&M::granted_until_>("granted_until"), field<&M::ends_>("ends"),
+                field<&M::lease_>("lease"), field<&M::seen_>("seen"), field<&M::passed_>("passed"),
+                field<&M::backing_off_>("hushed"), field<&M::retry_>("retry"),
+                field<&M::renew_at_>("renew_at"), field<&M::length_>("length"));
   }
+  friend FieldCheck;
 
  private:
   struct Place {

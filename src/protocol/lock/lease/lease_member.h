@@ -68,24 +68,17 @@ class Member {
     return std::to_underlying(id) < locks_.size() ? &locks_[std::to_underlying(id)] : nullptr;
   }
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("home", self.state_);
-    visit("rebooted", self.rebooted_);
-    visit("newest", self.newest_);
-    visit("locks", self.locks_);
-    visit("dues", self.deadlines_);
-    visit("view_lock", self.view_lock_);
-    visit("change", self.change_);
-    visit("debt", self.debt_);
-    visit("blank", self.blank_);
-    visit("nonce", self.nonce_);
-    visit("with_record", self.with_record_);
-    visit("without", self.without_);
-    visit("largest_boot", self.largest_boot_);
-    visit("query_at", self.query_at_);
-    visit("alarm", self.alarm_);
+  static constexpr auto fields(auto list) {
+    using M = Member;
+    return list(field<&M::state_>("home"), field<&M::rebooted_>("rebooted"),
+                field<&M::newest_>("newest"), field<&M::locks_>("locks"),
+                field<&M::deadlines_>("dues"), field<&M::view_lock_>("view_lock"),
+                field<&M::change_>("change"), field<&M::debt_>("debt"), field<&M::blank_>("blank"),
+                field<&M::nonce_>("nonce"), field<&M::with_record_>("with_record"),
+                field<&M::without_>("without"), field<&M::largest_boot_>("largest_boot"),
+                field<&M::query_at_>("query_at"), field<&M::alarm_>("alarm"));
   }
+  friend FieldCheck;
 
  private:
   template <class Do>
@@ -130,16 +123,12 @@ class Member {
     std::uint64_t reserve = 0;  // largest reserve of the members that accepted
     Instant again_at = kNever;
 
-    template <class Self, class Visitor>
-    static void fields(Self& self, Visitor& visit) {
-      visit("wanted", self.wanted);
-      visit("member", self.member);
-      visit("votes", self.votes);
-      visit("ballot", self.ballot);
-      visit("proposal", self.proposal);
-      visit("accepted_by", self.accepted_by);
-      visit("reserve", self.reserve);
-      visit("again_at", self.again_at);
+    static constexpr auto fields(auto list) {
+      using M = Change;
+      return list(field<&M::wanted>("wanted"), field<&M::member>("member"),
+                  field<&M::votes>("votes"), field<&M::ballot>("ballot"),
+                  field<&M::proposal>("proposal"), field<&M::accepted_by>("accepted_by"),
+                  field<&M::reserve>("reserve"), field<&M::again_at>("again_at"));
     }
   };
   // An ACCEPT to send when the accepted proposal is on disk; to kNobody: none.
@@ -148,11 +137,9 @@ class Member {
     Boot boot{};
     Ballot ballot{};
 
-    template <class Self, class Visitor>
-    static void fields(Self& self, Visitor& visit) {
-      visit("to", self.to);
-      visit("boot", self.boot);
-      visit("ballot", self.ballot);
+    static constexpr auto fields(auto list) {
+      using M = Debt;
+      return list(field<&M::to>("to"), field<&M::boot>("boot"), field<&M::ballot>("ballot"));
     }
   };
 

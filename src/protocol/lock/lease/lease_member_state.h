@@ -18,11 +18,10 @@ struct NetworkTime {
   Nanos latest{0};
   Instant until{};  // a lease after the reading: an older reading is not trusted
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("earliest", self.earliest);
-    visit("latest", self.latest);
-    visit("until", self.until);
+  static constexpr auto fields(auto list) {
+    using M = NetworkTime;
+    return list(field<&M::earliest>("earliest"), field<&M::latest>("latest"),
+                field<&M::until>("until"));
   }
 };
 
@@ -94,25 +93,20 @@ struct MemberState {
   static Instant received_at(Instant now) { return now; }
 #endif
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("self", self.self);
-    visit("disk", self.disk);
-    visit("asked", self.asked);
-    visit("unwritten", self.unwritten);
-    visit("following", self.following);
-    visit("boot", self.boot);
-    visit_as<role::last>(visit, "k", self.k);
-    visit("ticket", self.ticket);
-    visit("floor", self.floor);
-    visit("answered", self.answered);
-    visit("abstain_until", self.abstain_until);
-    visit("running", self.running);
-    visit("accepted", self.accepted);
-    visit("known", self.known);
-    visit("settled_at", self.settled_at);
-    visit("voted_before", self.voted_before);
-    visit("time", self.time);
+  static constexpr auto fields(auto list) {
+    using M = MemberState;
+    return list(
+#ifdef TEMPO_MUTATIONS
+        fixed<&M::last_reading>(),
+#endif
+        field<&M::self>("self"), field<&M::disk>("disk"), field<&M::asked>("asked"),
+        field<&M::unwritten>("unwritten"), field<&M::following>("following"),
+        field<&M::boot>("boot"), field<&M::k, role::last>("k"), field<&M::ticket>("ticket"),
+        field<&M::floor>("floor"), field<&M::answered>("answered"),
+        field<&M::abstain_until>("abstain_until"), field<&M::running>("running"),
+        field<&M::accepted>("accepted"), field<&M::known>("known"),
+        field<&M::settled_at>("settled_at"), field<&M::voted_before>("voted_before"),
+        field<&M::time>("time"), fixed<&M::rules>());
   }
 };
 

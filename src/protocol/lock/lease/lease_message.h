@@ -34,10 +34,8 @@ struct Ballot {
 
   bool operator==(const Ballot&) const = default;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("count", self.count);
-    visit("origin", self.origin);
+  static constexpr auto fields(auto list) {
+    return list(field<&Ballot::count>("count"), field<&Ballot::origin>("origin"));
   }
 };
 
@@ -54,10 +52,8 @@ struct Held {
     return {all >> kSubBits, static_cast<std::uint32_t>(all & ((1U << kSubBits) - 1))};
   }
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("count", self.count);
-    visit("sub", self.sub);
+  static constexpr auto fields(auto list) {
+    return list(field<&Held::count>("count"), field<&Held::sub>("sub"));
   }
 };
 
@@ -65,10 +61,8 @@ struct Waiter {
   std::uint64_t ticket = 0;
   Mode mode = Mode::exclusive;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("ticket", self.ticket);
-    visit("mode", self.mode);
+  static constexpr auto fields(auto list) {
+    return list(field<&Waiter::ticket>("ticket"), field<&Waiter::mode>("mode"));
   }
 };
 using Waiting = InlineVector<Waiter, kMaxAnnounced>;  // ordered by ticket
@@ -80,12 +74,10 @@ struct Standing {
   std::uint32_t k = 0;  // of the member's multicast that announced them
   Waiting waiting{};
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit_as<role::about>(visit, "member", self.member);
-    visit("boot", self.boot);
-    visit_as<role::their_call>(visit, "k", self.k);
-    visit("waiting", self.waiting);
+  static constexpr auto fields(auto list) {
+    using M = Standing;
+    return list(field<&M::member, role::about>("member"), field<&M::boot>("boot"),
+                field<&M::k, role::their_call>("k"), field<&M::waiting>("waiting"));
   }
 };
 using Standings = InlineVector<Standing, kMaxStandings>;
@@ -107,8 +99,9 @@ struct Proposal {
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
-    visit("count", self.count);
-    if (self.count != 0) visit("view", self.view);
+    auto& [count, view] = self;
+    visit("count", count);
+    if (count != 0) visit("view", view);
   }
 };
 
@@ -149,32 +142,35 @@ struct Message {
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
-    visit("kind", self.kind);
-    visit("lock", self.lock);
-    visit("view", self.view);
-    visit("boot", self.boot);
-    visit_as<role::call>(visit, "k", self.k);
-    visit("waiting", self.waiting);
-    visit("ends", self.ends);
-    visit("ballot", self.ballot);
-    visit("mode", self.mode);
-    visit("held", self.held);
-    visit("length", self.length);
-    visit("named", self.named);
-    visit("over_at", self.over_at);
-    visit("to_boot", self.to_boot);
-    visit_as<role::about>(visit, "target", self.target);
-    visit_as<role::their_call>(visit, "to_k", self.to_k);
-    visit("top", self.top);
-    visit("why", self.why);
-    visit("sub", self.sub);
-    visit("left", self.left);
-    visit("ticket", self.ticket);
-    visit("standings", self.standings);
-    visit("nonce", self.nonce);
-    visit("reserve", self.reserve);
-    if (self.kind == Kind::record) visit("set", self.set);
-    visit("next", self.next);
+    auto& [kind, lock, view, boot, k, waiting, ends, ballot, mode, held, length, named, over_at,
+           to_boot, to_k, top, why, target, sub, left, ticket, standings, nonce, reserve, set,
+           next] = self;
+    visit("kind", kind);
+    visit("lock", lock);
+    visit("view", view);
+    visit("boot", boot);
+    visit_as<role::call>(visit, "k", k);
+    visit("waiting", waiting);
+    visit("ends", ends);
+    visit("ballot", ballot);
+    visit("mode", mode);
+    visit("held", held);
+    visit("length", length);
+    visit("named", named);
+    visit("over_at", over_at);
+    visit("to_boot", to_boot);
+    visit_as<role::about>(visit, "target", target);
+    visit_as<role::their_call>(visit, "to_k", to_k);
+    visit("top", top);
+    visit("why", why);
+    visit("sub", sub);
+    visit("left", left);
+    visit("ticket", ticket);
+    visit("standings", standings);
+    visit("nonce", nonce);
+    visit("reserve", reserve);
+    if (kind == Kind::record) visit("set", set);
+    visit("next", next);
   }
 };
 
@@ -187,12 +183,10 @@ struct Record {
   View view{};
   Proposal next{};  // accepted for the view after this one; count 0: none
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("boot", self.boot);
-    visit("reserve", self.reserve);
-    visit("view", self.view);
-    visit("next", self.next);
+  static constexpr auto fields(auto list) {
+    using M = Record;
+    return list(field<&M::boot>("boot"), field<&M::reserve>("reserve"), field<&M::view>("view"),
+                field<&M::next>("next"));
   }
 };
 

@@ -42,20 +42,16 @@ struct Peer {
   // Position of its first waiter; after all others if none waits.
   QueuePosition first() const;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit_as<role::about>(visit, "member", self.member);
-    visit("boot", self.boot);
-    visit("waiting", self.waiting);
-    visit_as<role::their_call>(visit, "waiting_k", self.waiting_k);
-    visit("fresh_until", self.fresh_until);
-    visit("fresh_for", self.fresh_for);
-    visit("attempt", self.attempt);
-    visit("attempt_mode", self.attempt_mode);
-    visit("attempt_length", self.attempt_length);
-    visit_as<role::their_call>(visit, "attempt_k", self.attempt_k);
-    visit_as<role::their_call>(visit, "heard_k", self.heard_k);
-    visit("heard_until", self.heard_until);
+  static constexpr auto fields(auto list) {
+    using M = Peer;
+    return list(field<&M::member, role::about>("member"), field<&M::boot>("boot"),
+                field<&M::waiting>("waiting"), field<&M::waiting_k, role::their_call>("waiting_k"),
+                field<&M::fresh_until>("fresh_until"), field<&M::fresh_for>("fresh_for"),
+                field<&M::attempt>("attempt"), field<&M::attempt_mode>("attempt_mode"),
+                field<&M::attempt_length>("attempt_length"),
+                field<&M::attempt_k, role::their_call>("attempt_k"),
+                field<&M::heard_k, role::their_call>("heard_k"),
+                field<&M::heard_until>("heard_until"));
   }
 };
 
@@ -85,11 +81,10 @@ class Peers {
   // Whether a member other than `asker` waits for X with an older ticket.
   bool writer_before(QueuePosition first, NodeId asker) const;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("peers", self.peers_);
-    visit("largest_ticket", self.largest_ticket_);
+  static constexpr auto fields(auto list) {
+    return list(field<&Peers::peers_>("peers"), field<&Peers::largest_ticket_>("largest_ticket"));
   }
+  friend FieldCheck;
 
  private:
   Peer* find(NodeId member);

@@ -13,6 +13,7 @@
 
 #include "base/ids.h"
 #include "base/units.h"
+#include "machine/field_list.h"
 
 namespace tempo::lock::lease {
 
@@ -70,12 +71,10 @@ struct View {
   bool quorum(Voters in_favour) const;
   Voters voters() const;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& visit) {
-    visit("number", self.number);
-    visit("chairs", self.slots);
-    visit("votes", self.votes);
-    visit("available", self.available);
+  static constexpr auto fields(auto list) {
+    using M = View;
+    return list(field<&M::number>("number"), field<&M::slots>("chairs"), field<&M::votes>("votes"),
+                field<&M::available>("available"));
   }
 };
 
