@@ -12,7 +12,7 @@ using namespace tempo;
 struct Lock {
   enum class Timer : std::uint8_t { enter, count };
   struct Message {  // request to enter
-    static void fields(auto& /*self*/, auto& /*visit*/) {}
+    static constexpr auto fields(auto list) { return list(); }
   };
   using Command = Nothing;
   using Notice = Nothing;
@@ -32,10 +32,9 @@ struct Lock {
   void command(Turn<Lock>& /*turn*/, const Command& /*command*/) {}
   const Timers<Timer>& timers() const { return timers_; }
   const char* check() const { return nullptr; }
-  static void fields(auto& lock, auto& visit) {
-    visit("self", lock.self);
-    visit("inside", lock.inside);
-    visit("timers", lock.timers_);
+  static constexpr auto fields(auto list) {
+    return list(field<&Lock::self>("self"), field<&Lock::inside>("inside"),
+                field<&Lock::timers_>("timers"));
   }
 
   NodeId self;

@@ -24,6 +24,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <type_traits>
 
 #include "machine/field_roles.h"
 
@@ -68,6 +69,7 @@ class FieldCheck {
   template <std::size_t kCount, class T>
   static constexpr auto decompose(const T* object) {
     static_assert(kCount <= 48, "a type of more than 48 members holds two ideas");
+    static_assert(kCount > 0 || std::is_empty_v<T>, "the list is empty, the type is not");
     if (object == nullptr) return;
     // clang-format off
 #define TEMPO_A a0, a1, a2, a3, a4, a5, a6, a7

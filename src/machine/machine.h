@@ -41,8 +41,7 @@ namespace tempo {
 
 // The command or notice type of a machine that has none.
 struct Nothing {
-  template <class Self, class Visitor>
-  static void fields(Self&, Visitor&) {}
+  static constexpr auto fields(auto list) { return list(); }
 };
 
 // A composed machine keeps outboxes for its parts in its own outbox (see compose.h).

@@ -18,7 +18,7 @@ struct Lamp {
   enum class Timer : std::uint8_t { light, count };
   struct Message {
     std::uint8_t watts = 0;
-    static void fields(auto& self, auto& visit) { visit("watts", self.watts); }
+    static constexpr auto fields(auto list) { return list(field<&Message::watts>("watts")); }
   };
   using Command = Nothing;
   using Notice = Nothing;
@@ -38,11 +38,9 @@ struct Lamp {
   void command(Turn<Lamp>& /*turn*/, const Command& /*command*/) {}
   const Timers<Timer>& timers() const { return timers_; }
   const char* check() const { return nullptr; }
-  static void fields(auto& lamp, auto& visit) {
-    visit("first", lamp.first);
-    visit("watts", lamp.watts);
-    visit("lit", lamp.lit);
-    visit("timers", lamp.timers_);
+  static constexpr auto fields(auto list) {
+    return list(field<&Lamp::first>("first"), field<&Lamp::watts>("watts"),
+                field<&Lamp::lit>("lit"), field<&Lamp::timers_>("timers"));
   }
 
   bool first = false;

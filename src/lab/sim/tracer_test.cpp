@@ -12,8 +12,7 @@ namespace tempo::sim {
 namespace {
 
 struct Nothing {
-  template <class Self, class Visitor>
-  static void fields(Self&, Visitor&) {}
+  static constexpr auto fields(auto list) { return list(); }
 };
 [[maybe_unused]] std::string_view name_of(const Nothing&) { return "nothing"; }
 

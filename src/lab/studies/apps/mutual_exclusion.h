@@ -19,8 +19,7 @@ namespace tempo::apps {
 
 struct LeaveMessage {
   bool operator==(const LeaveMessage&) const = default;
-  template <class Self, class Visitor>
-  static void fields(Self& /*self*/, Visitor& /*visit*/) {}
+  static constexpr auto fields(auto list) { return list(); }
 };
 
 inline std::string_view name_of(const LeaveMessage& /*message*/) { return "leave"; }

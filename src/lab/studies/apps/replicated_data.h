@@ -24,8 +24,8 @@ class Update {
   static bool approves(NodeId /*node*/) { return true; }
   void distrust(NodeId /*node*/) {}
 
-  template <class Self, class Visitor>
-  static void fields(Self& /*self*/, Visitor& /*visit*/) {}
+  static constexpr auto fields(auto list) { return list(fixed<&Update::rules_>()); }
+  friend FieldCheck;
 
  private:
   const Rules* rules_;
