@@ -7,6 +7,7 @@
 #include "lab/check/explore.h"
 #include "lab/studies/lock/lock_model.h"
 #include "lab/studies/lock/mutex_run.h"
+#include "machine/machine_harness.h"
 #include "mutation_suite.h"
 #include "protocol/lock/mutex.h"
 #include "protocol/lock/mutex_mutation.h"
@@ -78,56 +79,38 @@ bool a_checked_lock_with_a_crash() {
 }
 
 // Site 1 of two, driven by hand into situations that a run within the bounds does not produce.
-class SingleSite {
+class SingleSite : public MachineHarness<tempo::lock::Mutex> {
  public:
-  using Mutex = tempo::lock::Mutex;
   using Kind = tempo::lock::mutex::Kind;
 
   SingleSite() {
-    step([](Mutex& lock, Turn<Mutex>& turn) { lock.command(turn, Mutex::Command{}); });
+    make(NodeId{1}, kIncarnation, kRules, tempo::lock::mutex::Birth::first);
+    command({});
   }
-  // Fires the next timer; returns true if the lock produced any output.
-  bool fire_timer() {
-    now_ = lock_.timers().first();
-    return step(
-        [](Mutex& lock, Turn<Mutex>& turn) { lock.on_timer(turn, lock.timers().first_name()); });
-  }
+  // Returns true if the lock produced any output.
   bool receive(Kind kind, std::uint64_t number) {
-    return step([&](Mutex& lock, Turn<Mutex>& turn) {
-      lock.receive(turn, NodeId{0}, {.kind = kind, .number = number, .life = kIncarnation});
-    });
+    MachineHarness::receive(NodeId{0}, {.kind = kind, .number = number, .life = kIncarnation});
+    return !outputs().empty();
   }
-  bool inside() const { return lock_.phase() == tempo::lock::mutex::Phase::inside; }
+  bool inside() const { return machine().phase() == tempo::lock::mutex::Phase::inside; }
 
  private:
   static constexpr Incarnation kIncarnation{1};
-  template <class Do>
-  bool step(Do todo) {
-    out_.clear();
-    Turn<Mutex> turn{now_, draw_, out_};
-    todo(lock_, turn);
-    return !out_.empty();
-  }
-
-  tempo::lock::mutex::Rules rules_{.bounds = tempo::lock::Bounds{.delay_max = 5ns}, .mindelay = 1};
-  Mutex lock_{NodeId{1}, kIncarnation, rules_, tempo::lock::mutex::Birth::first};
-  Instant now_{1s};
-  Stream stream_{1, 0, 0};
-  StreamDraw draw_{stream_};
-  Outbox<Mutex> out_;
+  static constexpr tempo::lock::mutex::Rules kRules{.bounds = tempo::lock::Bounds{.delay_max = 5ns},
+                                                    .mindelay = 1};
 };
 
 bool an_old_number_is_refused() {
   SingleSite site;
-  site.fire_timer();
-  site.fire_timer();
+  site.wake();
+  site.wake();
   return site.inside() && site.receive(SingleSite::Kind::request, 0);
 }
 bool replies_to_an_abandoned_request_do_not_count() {
   SingleSite site;
-  site.fire_timer();
+  site.wake();
   site.receive(SingleSite::Kind::negative, 1);
-  site.fire_timer();
+  site.wake();
   site.receive(SingleSite::Kind::positive, 7);
   return !site.inside();
 }

@@ -1,17 +1,18 @@
 // Every mutation of the ring elections, and the check that must fail because of it.
 #include "protocol/group/ring_mutation.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "base/random.h"
 #include "lab/check/explore.h"
 #include "lab/studies/ring/anonymous.h"
 #include "lab/studies/ring/equitable.h"
 #include "lab/studies/ring/ring_models.h"
+#include "machine/machine_harness.h"
 #include "mutation_suite.h"
 
 namespace tempo::sim::ring {
@@ -39,28 +40,22 @@ bool an_anonymous_ring() {
 }
 // A single station that receives messages by hand: an election in which duplicates count, or in
 // which messages overtake, may never end.
-class Station {
+class Station : public MachineHarness<tempo::election::RingElection> {
  public:
-  using RingElection = tempo::election::RingElection;
+  Station() : MachineHarness(Instant{}) { make(NodeId{1}, Incarnation{2}, kRules); }
 
   // Returns true if the station sent a message of an election.
-  bool receive(const tempo::election::ring::Message& message) {
-    out_.clear();
-    Turn<RingElection> turn{Instant{}, draw_, out_};
-    machine_.receive(turn, NodeId{0}, message);
-    for (const Output<RingElection>& output : out_)
-      if (output.kind == OutputKind::send && of_election(output.message.kind)) return true;
-    return false;
+  bool receive(const Message& message) {
+    MachineHarness::receive(NodeId{0}, message);
+    return std::ranges::any_of(outputs(), [](const auto& output) {
+      return output.kind == OutputKind::send && of_election(output.message.kind);
+    });
   }
-  tempo::election::ring::State state() const { return machine_.state(); }
+  tempo::election::ring::State state() const { return machine().state(); }
 
  private:
   static constexpr tempo::election::ring::EquitableRules kRules{
       .link = {.stations = 3, .courier = {{.interval = 1ms, .sends = 3}}}, .range = 2};
-  RingElection machine_{NodeId{1}, Incarnation{2}, kRules};
-  Stream stream_{1, 0, 0};
-  StreamDraw draw_{stream_};
-  Outbox<RingElection> out_;
 };
 
 tempo::election::ring::Message priority_of(std::uint32_t number, Sequence sequence,

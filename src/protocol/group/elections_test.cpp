@@ -3,10 +3,11 @@
 #include "protocol/group/elections.h"
 
 #include <optional>
+#include <string>
 
 #include <gtest/gtest.h>
 
-#include "base/random.h"
+#include "machine/machine_harness.h"
 
 namespace tempo::groups {
 namespace {
@@ -14,45 +15,39 @@ namespace {
 const ElectionBounds kBounds{2s};
 
 // The only candidate of its group.
-class ElectionsHarness {
+class ElectionsHarness : public MachineHarness<Elections> {
  public:
-  ElectionsHarness() { command(OfferCapacity{10}); }
+  ElectionsHarness() : MachineHarness(Instant{1000s}) {
+    make(NodeId{5}, Incarnation{1}, kBounds);
+    command(OfferCapacity{10});
+  }
 
   void command(const Elections::Command& command) {
-    step([&](auto& turn) { elections.command(turn, command); });
+    MachineHarness::command(clock);
+    MachineHarness::command(command);
   }
-  // Goes to the next deadline and wakes the machine.
   void wake() {
-    now = elections.timers().first();
-    step([&](auto& turn) { elections.on_timer(turn, elections.timers().first_name()); });
+    sleep(deadline() - now());
+    MachineHarness::command(clock);
+    on_timer(machine().timers().first_name());
   }
   // Wakes the machine until the election ends, at most 20 times.
   void finish() {
     for (int i = 0; i < 20 && !elected; ++i) wake();
   }
+  Instant deadline() const { return machine().timers().first(); }
 
-  Instant now{1000s};
   NetworkClock clock{.offset = 5000s, .trusted = true};
   std::optional<Algorithm> held;
   std::optional<Elected> elected;
-  Elections elections{NodeId{5}, Incarnation{1}, kBounds};
 
  private:
-  template <class Do>
-  void step(Do todo) {
-    Outbox<Elections> out;
-    Turn<Elections> turn{now, draw_, out};
-    elections.command(turn, clock);
-    todo(turn);
-    for (const auto& output : out) {
-      if (output.kind != OutputKind::notice) continue;
-      if (const auto* holds = std::get_if<Holds>(&output.notice)) held = holds->algorithm;
-      if (const auto* result = std::get_if<Elected>(&output.notice)) elected = *result;
-    }
+  std::string text_of(const Output<Elections>& output) override {
+    if (output.kind != OutputKind::notice) return "";
+    if (const auto* holds = std::get_if<Holds>(&output.notice)) held = holds->algorithm;
+    if (const auto* result = std::get_if<Elected>(&output.notice)) elected = *result;
+    return "";
   }
-
-  Stream chance_{1, 0, 0};
-  StreamDraw draw_{chance_};
 };
 
 TEST(Elections, ElectTheOnlyCandidate) {
@@ -84,11 +79,11 @@ TEST(Elections, UseCWithoutTrustedTime) {
 TEST(Elections, ShowDeadlinesByTheLocksClock) {
   ElectionsHarness harness;
   harness.command(Elections::Hold{Algorithm::a});
-  const Instant begins = harness.elections.timers().first();
-  EXPECT_EQ(begins, harness.now + kBounds.ordered.latency());
+  const Instant begins = harness.deadline();
+  EXPECT_EQ(begins, harness.now() + kBounds.ordered.latency());
   harness.clock.offset -= 5ms;
   harness.wake();
-  EXPECT_EQ(harness.elections.timers().first(), begins + 5ms);
+  EXPECT_EQ(harness.deadline(), begins + 5ms);
   harness.finish();
   EXPECT_TRUE(harness.elected);
 }
@@ -96,10 +91,10 @@ TEST(Elections, ShowDeadlinesByTheLocksClock) {
 TEST(Elections, StartOverAfterNetworkTimeWasSetBack) {
   ElectionsHarness harness;
   harness.command(Elections::Hold{Algorithm::b1});
-  ASSERT_NE(harness.elections.timers().first(), kNever);
+  ASSERT_NE(harness.deadline(), kNever);
   harness.clock.offset -= 1h;
   harness.command(OfferCapacity{10});
-  EXPECT_EQ(harness.elections.timers().first(), kNever) << "the election has ended";
+  EXPECT_EQ(harness.deadline(), kNever) << "the election has ended";
   harness.command(Elections::Hold{Algorithm::b1});
   harness.finish();
   EXPECT_TRUE(harness.elected);

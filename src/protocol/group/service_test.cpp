@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "machine/machine_harness.h"
+
 namespace tempo::groups {
 namespace {
 
@@ -22,29 +24,41 @@ wire::Directory hosts_with_ids() {
   return hosts;
 }
 
-class ServiceHarness {
+class ServiceHarness : public MachineHarness<GroupService> {
  public:
+  ServiceHarness() : MachineHarness(Instant{1000s}) { make_service(NodeId{5}); }
+
   // Returns why the service refuses the command; empty: it does not.
   std::string command(const GroupService::Command& command) {
     refusal.clear();
-    step([&](auto& turn) { service.command(turn, command); });
+    set_clock();
+    MachineHarness::command(command);
+    answer_acquire();
     return refusal;
   }
   void receive(std::uint32_t from, const wire::GroupBody& body) {
-    step([&](auto& turn) { service.receive(turn, NodeId{from}, body); });
+    set_clock();
+    MachineHarness::receive(NodeId{from}, body);
+    answer_acquire();
   }
   void on_timer() {
-    step([&](auto& turn) { service.on_timer(turn, service.timers().first_name()); });
+    set_clock();
+    MachineHarness::on_timer(machine().timers().first_name());
+    answer_acquire();
   }
   // Runs all timers of this span.
   void pass(Nanos span) {
-    for (const Instant end = now + span; now < end;) {
-      now += 1ms;
+    for (const Instant end = now() + span; now() < end;) {
+      sleep(1ms);
       on_timer();
     }
   }
+  void move_service() {
+    GroupService moved = take();
+    make_service(NodeId{6});
+    put(std::move(moved));
+  }
 
-  Instant now{1000s};
   NetworkClock clock{.offset = 1000s, .trusted = true};
   bool locks_here = true;
   std::vector<wire::GroupBody> broadcasts;
@@ -55,24 +69,23 @@ class ServiceHarness {
   std::string refusal;
   std::string lock_name;
   std::optional<locks::ClientId> lock_client;
-  wire::Directory hosts = hosts_with_ids();
-  GroupService service{{.self = NodeId{5}, .life = Incarnation{1}, .hosts = &hosts}};
 
  private:
-  template <class Do>
-  void step(Do todo) {
-    Outbox<GroupService> out;
-    Turn<GroupService> turn{now, draw_, out};
-    service.command(turn, clock);
-    todo(turn);
-    for (const auto& output : out) {
-      if (output.kind == OutputKind::broadcast) broadcasts.push_back(output.message);
-      if (output.kind == OutputKind::send) sent.emplace_back(output.to, output.message);
-      if (output.kind == OutputKind::notice)
-        std::visit([&](const auto& notice) { on_notice(notice); }, output.notice);
-    }
+  void make_service(NodeId self) {
+    make(GroupService::Start{.self = self, .life = Incarnation{1}, .hosts = &hosts_});
+  }
+  void set_clock() { MachineHarness::command(clock); }
+  // Without locks each request for a lease is refused.
+  void answer_acquire() {
     if (const auto client = std::exchange(refused_client_, std::nullopt))
       command(GroupService::LeaseRefused{*client});
+  }
+  std::string text_of(const Output<GroupService>& output) override {
+    if (output.kind == OutputKind::broadcast) broadcasts.push_back(output.message);
+    if (output.kind == OutputKind::send) sent.emplace_back(output.to, output.message);
+    if (output.kind == OutputKind::notice)
+      std::visit([&](const auto& notice) { on_notice(notice); }, output.notice);
+    return "";
   }
   void on_notice(const LeadershipUpdate& update) { updates.push_back(update.kind); }
   void on_notice(const GroupService::Acquire& acquire) {
@@ -90,8 +103,7 @@ class ServiceHarness {
   void on_notice(const AlgorithmReplaced& replaced) { warnings.push_back(sentence_of(replaced)); }
   void on_notice(const Refused& refused) { refusal = sentence_of(refused); }
 
-  Stream chance_{1, 0, 0};
-  StreamDraw draw_{chance_};
+  wire::Directory hosts_ = hosts_with_ids();
   std::optional<locks::ClientId> refused_client_;
 };
 
@@ -111,12 +123,13 @@ TEST(GroupService, AcquiresTheLockAndNotifiesTheUser) {
   ASSERT_TRUE(harness.lock_client);
   EXPECT_TRUE(locks::is_group(*harness.lock_client));
   EXPECT_TRUE(harness.updates.empty());
-  harness.command(GroupService::LeaseUpdate{
-      *harness.lock_client,
-      {.kind = locks::LockUpdate::Kind::granted, .token = Token{7}, .deadline = harness.now + 2s}});
+  harness.command(GroupService::LeaseUpdate{*harness.lock_client,
+                                            {.kind = locks::LockUpdate::Kind::granted,
+                                             .token = Token{7},
+                                             .deadline = harness.now() + 2s}});
   EXPECT_EQ(harness.updates, std::vector{LeadershipUpdate::Kind::leads});
   EXPECT_EQ(harness.changes, std::vector<std::string>{"web"});
-  const auto known = harness.service.known("web");
+  const auto known = harness.machine().known("web");
   ASSERT_TRUE(known);
   EXPECT_TRUE(known->here);
   EXPECT_EQ(known->term, Token{7});
@@ -168,7 +181,7 @@ TEST(GroupService, OnARingAcceptsOnlyRandom) {
     GroupService::Stand bad = request(1, "web");
     bad.terms = {Criterion::uptime, algorithm};
     EXPECT_THAT(harness.command(bad), HasSubstr("'--criterion random'"));
-    EXPECT_FALSE(harness.service.known("web"));
+    EXPECT_FALSE(harness.machine().known("web"));
   }
   GroupService::Stand good = request(1, "web");
   good.terms = {Criterion::random, Algorithm::ring};
@@ -226,9 +239,9 @@ TEST(GroupService, RefusesBadNames) {
 TEST(GroupService, DropsInvalidMessages) {
   ServiceHarness harness;
   const auto drops = [&](const wire::GroupBody& body) {
-    const std::uint64_t before = harness.service.dropped();
+    const std::uint64_t before = harness.machine().dropped();
     harness.receive(7, body);
-    return harness.service.dropped() == before + 1;
+    return harness.machine().dropped() == before + 1;
   };
   EXPECT_TRUE(drops(heartbeat("two words", 1)));
   wire::GroupBody body = heartbeat("web", 1);
@@ -262,33 +275,33 @@ TEST(GroupService, ForgetsSilentCandidates) {
   GroupService::Stand other = request(1, "web");
   other.terms.criterion = Criterion::uptime;
   ASSERT_NE(harness.command(other), "");
-  ASSERT_EQ(harness.service.known("web")->candidates.size(), 1U);
-  EXPECT_EQ(harness.service.timers().first(), harness.now + Rules{}.fresh());
-  harness.now += Rules{}.fresh();
+  ASSERT_EQ(harness.machine().known("web")->candidates.size(), 1U);
+  EXPECT_EQ(harness.machine().timers().first(), harness.now() + Rules{}.fresh());
+  harness.sleep(Rules{}.fresh());
   EXPECT_EQ(harness.command(other), "");
 
   ServiceHarness bystander;
   bystander.receive(7, heartbeat("web", 1));
-  bystander.now += 1s;
+  bystander.sleep(1s);
   bystander.receive(8, heartbeat("web", 2));
-  bystander.now += Rules{}.fresh() - 1s;
+  bystander.sleep(Rules{}.fresh() - 1s);
   bystander.on_timer();
-  ASSERT_EQ(bystander.service.known("web")->candidates.size(), 1U);
-  EXPECT_EQ(bystander.service.timers().first(), bystander.now + 1s);
-  bystander.now += 1s;
+  ASSERT_EQ(bystander.machine().known("web")->candidates.size(), 1U);
+  EXPECT_EQ(bystander.machine().timers().first(), bystander.now() + 1s);
+  bystander.sleep(1s);
   bystander.on_timer();
-  EXPECT_FALSE(bystander.service.known("web"));
-  EXPECT_EQ(bystander.service.timers().first(), kNever) << "nothing is due";
+  EXPECT_FALSE(bystander.machine().known("web"));
+  EXPECT_EQ(bystander.machine().timers().first(), kNever) << "nothing is due";
 }
 
 TEST(GroupService, LimitsAndForgetsGroups) {
   ServiceHarness harness;
   for (int i = 0; i < 300; ++i) harness.receive(7, heartbeat(fmt::format("g{}", i), 1));
-  EXPECT_EQ(harness.service.known().size(), 256);
-  EXPECT_EQ(harness.service.dropped(), 44);
-  harness.now += 20s;
+  EXPECT_EQ(harness.machine().known().size(), 256);
+  EXPECT_EQ(harness.machine().dropped(), 44);
+  harness.sleep(20s);
   harness.on_timer();
-  EXPECT_TRUE(harness.service.known().empty());
+  EXPECT_TRUE(harness.machine().known().empty());
 }
 
 // A simulator moves machines into place. The parts keep the addresses of their rules.
@@ -302,10 +315,8 @@ TEST(GroupService, CanBeMovedDuringAnElection) {
     harness.receive(7, silent);
     ASSERT_EQ(harness.command(here), "");
     harness.pass(2010ms);
-    ASSERT_EQ(harness.service.known("web")->state, "elect");
-    GroupService moved(std::move(harness.service));
-    harness.service = GroupService({.self = NodeId{6}, .hosts = &harness.hosts});
-    harness.service = std::move(moved);
+    ASSERT_EQ(harness.machine().known("web")->state, "elect");
+    harness.move_service();
     harness.pass(1s);
     EXPECT_EQ(harness.lock_name, "@group/web") << name_of(algorithm);
   }

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
+#include "machine/machine_harness.h"
 #include "machine/write_queue.h"
 
 namespace tempo::lock {
@@ -22,6 +23,11 @@ VoterSet voters_of(std::initializer_list<std::uint32_t> numbers) {
   for (const std::uint32_t number : numbers) voters.push_back(node(number));
   return voters;
 }
+
+class SingleMember : public MachineHarness<Bootstrap> {
+ public:
+  explicit SingleMember(const Bootstrap::Start& start) { make(start); }
+};
 
 // A cluster that advances one step at a time: a member receives a message, a disk write finishes,
 // or time passes.
@@ -194,33 +200,25 @@ TEST(Bootstrap, DetectsTwoVoterSets) {
   cluster.pass(5s);
   EXPECT_EQ(cluster.of(2).word().voters, voters_of({2, 3}));
   // Two members that never received a message of the others commit another set.
-  Bootstrap other(
+  SingleMember other(
       {.self = node(0),
        .expected = 2,
        .saved = Bootstrap::VoterProposal{Bootstrap::Stage::committed, voters_of({0, 1})}});
-  Outbox<Bootstrap> out;
-  Stream chance(1, 0, 0);
-  StreamDraw draw{chance};
-  Turn<Bootstrap> turn{Instant{}, draw, out};
-  other.receive(turn, node(2), cluster.of(2).word());
-  ASSERT_EQ(out.size(), 1);
-  EXPECT_EQ(out.begin()->notice.kind, Bootstrap::Notice::Kind::split);
+  other.receive(node(2), cluster.of(2).word());
+  ASSERT_EQ(other.outputs().size(), 1);
+  EXPECT_EQ(other.outputs().begin()->notice.kind, Bootstrap::Notice::Kind::split);
 }
 
 // The voter set that member 3, ready for 2, 3, 5, writes to disk after this message; unset: none.
 std::optional<VoterSet> moves_to(NodeId from, const VoterSet& voters) {
-  Bootstrap machine(
+  SingleMember member(
       {.self = node(3),
        .expected = 3,
        .saved = Bootstrap::VoterProposal{Bootstrap::Stage::ready, voters_of({2, 3, 5})}});
-  Outbox<Bootstrap> out;
-  Stream chance(1, 0, 0);
-  StreamDraw draw{chance};
-  Turn<Bootstrap> turn{Instant{}, draw, out};
-  machine.receive(turn, from, {Bootstrap::Stage::ready, voters});
-  if (out.empty()) return std::nullopt;
-  EXPECT_EQ(out.begin()->kind, OutputKind::persist);
-  return out.begin()->record.voters;
+  member.receive(from, {Bootstrap::Stage::ready, voters});
+  if (member.outputs().empty()) return std::nullopt;
+  EXPECT_EQ(member.outputs().begin()->kind, OutputKind::persist);
+  return member.outputs().begin()->record.voters;
 }
 
 TEST(Bootstrap, AReadyMemberMovesOnlyToASmallerListOfAFellow) {
@@ -233,17 +231,12 @@ TEST(Bootstrap, AReadyMemberMovesOnlyToASmallerListOfAFellow) {
 
 // An empty voter set would leave no member to ask.
 TEST(Bootstrap, IgnoresEmptyVoterSets) {
-  Stream stream(1, 0, 0);
-  StreamDraw draw(stream);
-  Outbox<Bootstrap> out;
-  Turn<Bootstrap> turn{Instant{1s}, draw, out};
-  Bootstrap bootstrap({.self = node(3), .expected = 2});
-  bootstrap.start(turn);
+  SingleMember member({.self = node(3), .expected = 2});
+  member.start();
   for (const auto stage : {Bootstrap::Stage::ready, Bootstrap::Stage::committed})
-    bootstrap.receive(turn, node(1), {.stage = stage, .voters = {}});
-  EXPECT_FALSE(bootstrap.committed());
-  EXPECT_EQ(bootstrap.check(), nullptr);
-  EXPECT_EQ(bootstrap.heard(), 0U);
+    member.receive(node(1), {.stage = stage, .voters = {}});
+  EXPECT_FALSE(member.machine().committed());
+  EXPECT_EQ(member.machine().heard(), 0U);
 }
 
 // Whatever is lost, repeated, reordered or crashes: no two members ever commit different voters,
