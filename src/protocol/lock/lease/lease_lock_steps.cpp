@@ -11,8 +11,7 @@ namespace {
 // Whether this count is reserved on disk. Requests the next block long before it is needed.
 bool reserve(Scope& scope, std::uint64_t count) {
   MemberState& state = scope.state;
-  if (const std::uint64_t reserve = state.write_for(count); reserve != 0)
-    state.ask_write(reserve);
+  if (const std::uint64_t reserve = state.write_for(count); reserve != 0) state.ask_write(reserve);
   return state.reserved(count);
 }
 
@@ -34,7 +33,9 @@ std::optional<Why> Lock::decide(Scope& scope, NodeId from, GrantRequest request,
   if (request.ballot.count > top() && !reserve(scope, request.ballot.count)) return std::nullopt;
   request.own = from == scope.self();
   request.behind = behind(scope, from, first, request.mode);
-  return grantor_.decide(request, scope.state.received_at(scope.now()), scope.rules());
+  Instant received = scope.now();
+  if (mutated(Mutation::promise_before_receipt)) received -= scope.rules().lease / 4;
+  return grantor_.decide(request, received, scope.rules());
 }
 
 // --- VALID ---

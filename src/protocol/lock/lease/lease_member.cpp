@@ -35,12 +35,6 @@ std::uint64_t MemberState::next_ticket(std::uint64_t network_us, std::uint64_t s
   return ticket = std::max({network_us, seen + 1, last + 1});
 }
 
-#ifdef TEMPO_MUTATIONS
-Instant MemberState::received_at(Instant now) const {
-  return mutated(Mutation::promise_before_receipt) ? last_reading : now;
-}
-#endif
-
 // --- the record on disk ---
 
 void MemberState::ask_write(std::uint64_t reserve) {
@@ -210,9 +204,6 @@ void Member::finish_step(Turn<Member>& turn, LockId id, Lock& lock) {
   else
     deadlines_.set(std::to_underlying(id), lock.due(state_.rules));
   set_alarm();
-#ifdef TEMPO_MUTATIONS
-  state_.last_reading = turn.now;
-#endif
 }
 
 Boot Member::newest_of(NodeId member) const {

@@ -86,27 +86,16 @@ struct MemberState {
   // The next view is on disk.
   void enter(const View& view, Instant now);
 
-#ifdef TEMPO_MUTATIONS
-  Instant last_reading{};  // clock reading of the previous step
-  Instant received_at(Instant now) const;
-#else
-  static Instant received_at(Instant now) { return now; }
-#endif
-
   static constexpr auto fields(auto list) {
     using M = MemberState;
-    return list(
-#ifdef TEMPO_MUTATIONS
-        fixed<&M::last_reading>(),
-#endif
-        field<&M::self>("self"), field<&M::disk>("disk"), field<&M::asked>("asked"),
-        field<&M::unwritten>("unwritten"), field<&M::following>("following"),
-        field<&M::boot>("boot"), field<&M::k, role::last>("k"), field<&M::ticket>("ticket"),
-        field<&M::floor>("floor"), field<&M::answered>("answered"),
-        field<&M::abstain_until>("abstain_until"), field<&M::running>("running"),
-        field<&M::accepted>("accepted"), field<&M::known>("known"),
-        field<&M::settled_at>("settled_at"), field<&M::voted_before>("voted_before"),
-        field<&M::time>("time"), fixed<&M::rules>());
+    return list(field<&M::self>("self"), field<&M::disk>("disk"), field<&M::asked>("asked"),
+                field<&M::unwritten>("unwritten"), field<&M::following>("following"),
+                field<&M::boot>("boot"), field<&M::k, role::last>("k"), field<&M::ticket>("ticket"),
+                field<&M::floor>("floor"), field<&M::answered>("answered"),
+                field<&M::abstain_until>("abstain_until"), field<&M::running>("running"),
+                field<&M::accepted>("accepted"), field<&M::known>("known"),
+                field<&M::settled_at>("settled_at"), field<&M::voted_before>("voted_before"),
+                field<&M::time>("time"), fixed<&M::rules>());
   }
 };
 
