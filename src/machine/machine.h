@@ -178,7 +178,7 @@ concept Machine =
     });
 
 // A machine whose whole state is in its field list, so that the checker recognises a state. Other
-// machines are simulated but not checked exhaustively: their state has names and texts.
+// machines are simulated but not checked exhaustively: their state has names, texts or statistics.
 template <class M>
 concept CheckableMachine =
     Machine<M> && std::copyable<M> && std::is_trivially_copyable_v<typename M::Message> &&

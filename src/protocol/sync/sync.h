@@ -103,7 +103,8 @@ class Sync {
   UtcSource utc_;
 };
 
-// Its statistics make every state new, so it is simulated and not checked.
+// Its statistics make every state new, and it remembers moments of the past, which the packed form
+// does not distinguish. It is simulated and not checked, so it has no field list.
 static_assert(Machine<Sync> && !CheckableMachine<Sync>);
 
 }  // namespace tempo::node
