@@ -18,9 +18,10 @@
 #include <unistd.h>
 
 #include "daemon/control/control_server.h"
-#include "daemon/control/publisher.h"
 #include "daemon/crash_hint.h"
-#include "daemon/lock_driver.h"
+#include "daemon/drivers/clock_driver.h"
+#include "daemon/drivers/lock_record_file.h"
+#include "daemon/drivers/publisher.h"
 #include "daemon/log.h"
 #include "daemon/parent_line.h"
 #include "daemon/reload.h"
@@ -246,9 +247,9 @@ class Parent {
     if (tab == std::string::npos) return false;
     const std::string what = event.substr(0, tab);
     const std::string details = event.substr(tab + 1);
-    if (what == LockDriver::kWrite) {
+    if (what == kWriteLocks) {
       write_locks(line, details);
-    } else if (what == Worker::kSaveRate) {
+    } else if (what == ClockDriver::kSaveRate) {
       identity_.state.rate = parse_rate(details).value_or(identity_.state.rate);
       save_state();
     } else {
@@ -274,7 +275,7 @@ class Parent {
         sys::replace_file(lock_record_path(identity_.settings.state_dir), message.substr(tab + 1));
     if (!done)
       return log_error(fmt::format("no locks: cannot save the lock record: {}", done.error()));
-    line.send(fmt::format("{}\t{}", LockDriver::kWritten, message.substr(0, tab)));
+    line.send(fmt::format("{}\t{}", kLocksWritten, message.substr(0, tab)));
   }
 
   // Runs the hook with the name and the sentence of the event as arguments.

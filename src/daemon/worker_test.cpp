@@ -114,9 +114,9 @@ TEST_F(SuspendedWorker, EndsAndDoesNotTouchTheClock) {
   EXPECT_EQ(worker_->run(), kSuspended);
   EXPECT_GE(followed_before, 3);
   EXPECT_EQ(bench_.followed, followed_before);
-  ASSERT_FALSE(worker_->events().empty());
-  EXPECT_EQ(worker_->events().back().what, "slept");
-  EXPECT_THAT(worker_->events().back().details, HasSubstr("suspended for 5s"));
+  ASSERT_FALSE(worker_->events().newest().empty());
+  EXPECT_EQ(worker_->events().newest().back().what, "slept");
+  EXPECT_THAT(worker_->events().newest().back().details, HasSubstr("suspended for 5s"));
   EXPECT_NEAR(read_state(directory_).rate, 12e-6, 1e-9);
 }
 
@@ -159,7 +159,7 @@ TEST_F(WorkerTest, ReportsAnIncompatibleDaemon) {
   const sys::Address here = sys::Address::parse(address_, port_).value();
   const sys::Descriptor sender{::socket(AF_INET, SOCK_DGRAM, 0)};
   const auto reported = [&] {
-    return std::ranges::count(worker_->events(), "other-revision", &Event::what);
+    return std::ranges::count(worker_->events().newest(), "other-revision", &Event::what);
   };
   int rounds = 0;
   worker_->each_round([&] {
@@ -249,18 +249,18 @@ TEST_F(WorkerTest, ResignsAtTheRequestOfAnotherHost) {
   EXPECT_EQ(counter("reelect_honoured"), 1U);
   EXPECT_EQ(counter("reelect_refused"), 2U);
   EXPECT_EQ(counter("refused_not_for_us"), 1U);
-  const auto reported = std::ranges::find(worker_->events(), "reelect", &Event::what);
-  ASSERT_NE(reported, worker_->events().end());
+  const auto reported = std::ranges::find(worker_->events().newest(), "reelect", &Event::what);
+  ASSERT_NE(reported, worker_->events().newest().end());
   EXPECT_THAT(reported->details, HasSubstr("this machine resigns at the request of "));
-  EXPECT_EQ(std::ranges::count(worker_->events(), "lost-master", &Event::what), 1);
+  EXPECT_EQ(std::ranges::count(worker_->events().newest(), "lost-master", &Event::what), 1);
 }
 
 // A client of the master itself asks; then there is no master.
 TEST_F(WorkerTest, ResignsAtTheRequestOfALocalClient) {
-  std::vector<Worker::ReelectResult> results;
+  std::vector<ReelectDriver::ReelectResult> results;
   const auto reelect = [&] {
-    const auto asked = worker_->reelect();
-    const auto* result = std::get_if<Worker::ReelectResult>(&asked);
+    const auto asked = worker_->reelections().reelect();
+    const auto* result = std::get_if<ReelectDriver::ReelectResult>(&asked);
     ASSERT_NE(result, nullptr);
     results.push_back(*result);
   };
@@ -281,7 +281,7 @@ TEST_F(WorkerTest, ResignsAtTheRequestOfALocalClient) {
   EXPECT_EQ(results[1].error(),
             (ipc::Refusal{.code = ipc::Code::no_master,
                           .message = "no master on this network; an election is in progress"}));
-  EXPECT_EQ(std::ranges::count(worker_->events(), "reelect", &Event::what), 1);
+  EXPECT_EQ(std::ranges::count(worker_->events().newest(), "reelect", &Event::what), 1);
 }
 
 TEST_F(WorkerTest, CountsDatagramsThatAreTooLong) {

@@ -20,10 +20,11 @@
 #include <algorithm>
 #include <concepts>
 #include <cstddef>
-#include <deque>
+#include <memory>
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
 #include "machine/machine.h"
@@ -43,8 +44,8 @@ class OutboxStack {
  public:
   Outbox<M>& push() {
     CHECK(depth_ < kMaxDepth);
-    if (depth_ == boxes_.size()) boxes_.emplace_back();
-    Outbox<M>& box = boxes_[depth_++];
+    if (depth_ == boxes_.size()) boxes_.push_back(std::make_unique<Outbox<M>>());
+    Outbox<M>& box = *boxes_[depth_++];
     box.clear();
     return box;
   }
@@ -53,7 +54,7 @@ class OutboxStack {
  private:
   static constexpr std::size_t kMaxDepth = 64;
 
-  std::deque<Outbox<M>> boxes_;  // a deque: references stay valid
+  std::vector<std::unique_ptr<Outbox<M>>> boxes_;
   std::size_t depth_ = 0;
 };
 

@@ -11,7 +11,7 @@
 #include "api/snapshot.h"
 #include "base/ids.h"
 #include "daemon/daemon_identity.h"
-#include "daemon/links.h"
+#include "daemon/drivers/links.h"
 #include "protocol/group/service.h"
 #include "protocol/sync/node.h"
 #include "protocol/wire/codec.h"

@@ -5,15 +5,13 @@
 
 #include <fmt/core.h>
 
+#include "daemon/control/replies.h"
+
 namespace tempo::daemon {
 
 using groups::GroupService;
 
 namespace {
-
-std::string refuse(const ipc::Request& request, ipc::Code code, std::string sentence) {
-  return ipc::refusal_line({.code = code, .message = std::move(sentence), .id = request.id});
-}
 
 template <class Names>
 std::string list_of(const Names& names) {
@@ -24,18 +22,17 @@ std::string list_of(const Names& names) {
 
 }  // namespace
 
-GroupClients::GroupClients(GroupDriver& driver, Write write, NameOf name_of)
-    : driver_(&driver), write_(std::move(write)), name_of_(std::move(name_of)) {
-  driver_->on_update([this](const groups::LeadershipUpdate& update) { notify(update); });
-  driver_->on_change([this](const std::string& group) { notify_change(group); });
+GroupClients::GroupClients(Worker& worker) : worker_(&worker) {
+  worker_->groups().on_update([this](const groups::LeadershipUpdate& update) { notify(update); });
+  worker_->groups().on_change([this](const std::string& group) { notify_change(group); });
 }
 
 GroupClients::~GroupClients() {
-  driver_->on_update({});
-  driver_->on_change({});
+  worker_->groups().on_update({});
+  worker_->groups().on_change({});
 }
 
-std::string GroupClients::answer(ClientConnection client, const ipc::Request& request) {
+std::string GroupClients::answer(Connection& client, const ipc::Request& request) {
   switch (request.verb) {
     case ipc::Verb::elect:
       return elect(client, request);
@@ -46,35 +43,35 @@ std::string GroupClients::answer(ClientConnection client, const ipc::Request& re
         return refuse(request, ipc::Code::bad_request,
                       "this connection has no candidate with that id");
       if (request.verb == ipc::Verb::offer)
-        driver_->command(GroupService::Offer{claim->first, request.capacity});
+        worker_->groups().command(GroupService::Offer{claim->first, request.capacity});
       else
-        driver_->command(GroupService::Stopped{claim->first});
+        worker_->groups().command(GroupService::Stopped{claim->first});
       return "";
     }
     case ipc::Verb::withdraw:
       return withdraw(client, request);
     case ipc::Verb::resign_group: {
-      const auto done = driver_->request(GroupService::Resign{request.name});
+      const auto done = worker_->groups().request(GroupService::Resign{request.name});
       return done ? ipc::done_line()
                   : ipc::refusal_line({.code = ipc::Code::not_master, .message = done.error()});
     }
     case ipc::Verb::groups: {
       std::vector<ipc::GroupView> views;
-      for (const groups::Known& known : driver_->known()) views.push_back(view_of(known));
+      for (const groups::Known& known : worker_->groups().known()) views.push_back(view_of(known));
       return ipc::groups_line(views);
     }
     case ipc::Verb::watch_group:
       if (const auto wrong = groups::wrong_with_name(request.name))
         return ipc::refusal_line(
             {.code = ipc::Code::bad_request, .message = groups::sentence_of({.reason = *wrong})});
-      watches_[client] = request.name;
+      watches_[&client] = request.name;
       return ipc::group_line(view_of(request.name));
     default:
       return ipc::refusal_line({.code = ipc::Code::unknown_verb, .message = "unknown verb"});
   }
 }
 
-std::string GroupClients::elect(ClientConnection client, const ipc::Request& request) {
+std::string GroupClients::elect(Connection& client, const ipc::Request& request) {
   const auto criterion = groups::criterion_of(request.criterion);
   if (!criterion)
     return refuse(request, ipc::Code::bad_request,
@@ -89,25 +86,26 @@ std::string GroupClients::elect(ClientConnection client, const ipc::Request& req
     return refuse(request, ipc::Code::bad_request,
                   "this connection already has a candidate with that id; use another id");
   const auto mine = std::ranges::count_if(
-      claims_, [&](const auto& entry) { return entry.second.client == client; });
+      claims_, [&](const auto& entry) { return entry.second.client == &client; });
   if (static_cast<std::size_t>(mine) >= kMaxElections)
     return refuse(
         request, ipc::Code::unavailable,
         "too many candidates on this connection; withdraw some or open another connection");
   const groups::UserId user{++last_user_};
-  claims_[user] = {.client = client, .id = request.id};
-  const auto stood = driver_->request(GroupService::Stand{.user = user,
-                                                          .group = request.name,
-                                                          .terms = {*criterion, *algorithm},
-                                                          .capacity = request.capacity,
-                                                          .min_stay = Nanos{request.min_stay_ns},
-                                                          .once = request.once});
+  claims_[user] = {.client = &client, .id = request.id};
+  const auto stood =
+      worker_->groups().request(GroupService::Stand{.user = user,
+                                                    .group = request.name,
+                                                    .terms = {*criterion, *algorithm},
+                                                    .capacity = request.capacity,
+                                                    .min_stay = Nanos{request.min_stay_ns},
+                                                    .once = request.once});
   if (!stood) {
     claims_.erase(user);
     return refuse(request, ipc::Code::unavailable, stood.error());
   }
-  write_(client, ipc::election_line({.id = request.id}));
-  if (const auto known = driver_->known(request.name); known && known->leader != kNoHost)
+  client.write(ipc::election_line({.id = request.id}));
+  if (const auto known = worker_->groups().known(request.name); known && known->leader != kNoHost)
     notify({.user = user,
             .kind = groups::LeadershipUpdate::Kind::follows,
             .term = known->term,
@@ -115,23 +113,23 @@ std::string GroupClients::elect(ClientConnection client, const ipc::Request& req
   return "";
 }
 
-std::string GroupClients::withdraw(ClientConnection client, const ipc::Request& request) {
+std::string GroupClients::withdraw(Connection& client, const ipc::Request& request) {
   const auto claim = find(client, request.id);
   if (claim == claims_.end())
     return refuse(request, ipc::Code::bad_request, "this connection has no candidate with that id");
   const groups::UserId user = claim->first;
   claims_.erase(claim);
-  driver_->command(GroupService::Withdraw{user, request.once});
+  worker_->groups().command(GroupService::Withdraw{user, request.once});
   return ipc::election_line({.id = request.id, .state = ipc::LeadershipUpdate::State::withdrawn});
 }
 
-void GroupClients::disconnect(ClientConnection client) {
-  watches_.erase(client);
+void GroupClients::disconnect(Connection& client) {
+  watches_.erase(&client);
   std::vector<groups::UserId> gone;
   for (const auto& [user, claim] : claims_)
-    if (claim.client == client) gone.push_back(user);
+    if (claim.client == &client) gone.push_back(user);
   for (const groups::UserId user : gone) claims_.erase(user);
-  for (const groups::UserId user : gone) driver_->command(GroupService::Withdraw{user});
+  for (const groups::UserId user : gone) worker_->groups().command(GroupService::Withdraw{user});
 }
 
 void GroupClients::notify(const groups::LeadershipUpdate& update) {
@@ -143,7 +141,7 @@ void GroupClients::notify(const groups::LeadershipUpdate& update) {
   ipc::LeadershipUpdate message{.id = claim.id,
                                 .term = std::to_underlying(update.term),
                                 .until_ns = update.deadline.time_since_epoch().count(),
-                                .leader = name_of_(update.host)};
+                                .leader = worker_->name_of(update.host)};
   switch (update.kind) {
     case Kind::leads:
       message.state = NewState::leads;
@@ -168,17 +166,17 @@ void GroupClients::notify(const groups::LeadershipUpdate& update) {
       claims_.erase(found);
       break;
   }
-  write_(claim.client, ipc::election_line(message));
+  claim.client->write(ipc::election_line(message));
 }
 
 void GroupClients::notify_change(const std::string& group) {
   for (const auto& [client, watched] : watches_)
-    if (watched == group) write_(client, ipc::group_line(view_of(group)));
+    if (watched == group) client->write(ipc::group_line(view_of(group)));
 }
 
 ipc::GroupView GroupClients::view_of(const groups::Known& known) const {
   ipc::GroupView view{.name = known.name,
-                      .leader = name_of_(known.leader),
+                      .leader = worker_->name_of(known.leader),
                       .term = std::to_underlying(known.term),
                       .here = known.here,
                       .criterion = std::string(groups::name_of(known.terms.criterion)),
@@ -187,21 +185,21 @@ ipc::GroupView GroupClients::view_of(const groups::Known& known) const {
                       .state = std::string(known.state)};
   if (known.stands)
     view.candidates.push_back(
-        {.host = name_of_(driver_->self()), .capacity = known.capacity, .here = true});
+        {.host = worker_->name_of(worker_->self()), .capacity = known.capacity, .here = true});
   for (const auto& one : known.candidates)
-    view.candidates.push_back({.host = name_of_(one.host), .capacity = one.capacity});
+    view.candidates.push_back({.host = worker_->name_of(one.host), .capacity = one.capacity});
   return view;
 }
 
 ipc::GroupView GroupClients::view_of(const std::string& group) const {
-  const auto known = driver_->known(group);
+  const auto known = worker_->groups().known(group);
   return known ? view_of(*known) : ipc::GroupView{.name = group};
 }
 
-std::map<groups::UserId, GroupClients::Claim>::iterator GroupClients::find(ClientConnection client,
+std::map<groups::UserId, GroupClients::Claim>::iterator GroupClients::find(const Connection& client,
                                                                            std::int64_t id) {
   return std::ranges::find_if(claims_, [&](const auto& entry) {
-    return entry.second.client == client && entry.second.id == id;
+    return entry.second.client == &client && entry.second.id == id;
   });
 }
 

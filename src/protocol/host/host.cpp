@@ -11,8 +11,14 @@ const auto wrap = [](const auto& message) { return Host::Message{message}; };
 }  // namespace
 
 Host::Host(node::Node node, std::optional<Locks> locks, std::optional<Groups> groups)
-    : node_(std::move(node)), locks_(std::move(locks)), groups_(std::move(groups)) {
-  CHECK(locks_ || !groups_);
+    : node_(std::move(node)), locks_(std::move(locks)), groups_(std::move(groups)) {}
+
+bool Host::may_be_lost(const Output<Host>& output) {
+  if (output.kind == OutputKind::persist) return false;
+  if (output.kind != OutputKind::notice) return true;
+  const auto* of_locks = std::get_if<Locks::Notice>(&output.notice);
+  const auto* update = of_locks != nullptr ? std::get_if<locks::LockUpdate>(of_locks) : nullptr;
+  return update != nullptr && update->kind == locks::LockUpdate::Kind::extended;
 }
 
 void Host::start(Turn<Host>& turn) {
@@ -118,7 +124,9 @@ void Host::on_lock_notice(Turn<Host>& turn, const Locks::Notice& notice) {
 }
 
 void Host::on_group_notice(Turn<Host>& turn, const Groups::Notice& notice) {
-  if (const auto* acquire = std::get_if<Groups::Acquire>(&notice))
+  if (!locks_)
+    turn.out.notify(notice);
+  else if (const auto* acquire = std::get_if<Groups::Acquire>(&notice))
     command_locks(turn, locks::Acquire{.client = acquire->client, .name = acquire->lock});
   else if (const auto* release = std::get_if<Groups::Release>(&notice))
     command_locks(turn, locks::Release{release->client});

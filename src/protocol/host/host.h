@@ -39,7 +39,8 @@ class Host {
 
   static Command persisted(const Record& record) { return Locks::persisted(record); }
 
-  // Without locks there are no groups either.
+  // Without locks the host may have groups: their requests for leases become notices, and the
+  // driver answers with the commands LeaseUpdate and LeaseRefused.
   Host(node::Node node, std::optional<Locks> locks, std::optional<Groups> groups);
 
   void start(Turn<Host>& turn);
@@ -59,6 +60,10 @@ class Host {
     return output.kind == OutputKind::notice ? output.notice.index() != 0
                                              : output.message.index() != 0;
   }
+
+  // A driver whose disk is too slow may lose these outputs: the host sends a message again, and a
+  // client whose lease is not extended stops at its deadline.
+  static bool may_be_lost(const Output<Host>& output);
 
   const node::Node& node() const { return node_; }
   const Locks* locks() const { return locks_ ? &*locks_ : nullptr; }

@@ -1,4 +1,4 @@
-#include "daemon/live_trace.h"
+#include "daemon/drivers/live_trace.h"
 
 #include <string>
 #include <vector>

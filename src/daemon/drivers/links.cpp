@@ -1,4 +1,4 @@
-#include "daemon/links.h"
+#include "daemon/drivers/links.h"
 
 #include <algorithm>
 #include <utility>
@@ -126,6 +126,11 @@ std::string Links::address_of(NodeId host) const {
 
 void Links::broadcast(std::uint8_t number, std::span<const std::byte> bytes) {
   links_[number].network->broadcast(bytes);
+}
+
+void Links::broadcast_everywhere(std::span<const std::byte> bytes) {
+  for (std::uint8_t number = 0; number < count_; ++number)
+    if (here(number)) broadcast(number, bytes);
 }
 
 bool Links::send(std::uint8_t number, NodeId host, std::span<const std::byte> bytes,

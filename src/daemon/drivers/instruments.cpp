@@ -1,4 +1,4 @@
-#include "daemon/instruments.h"
+#include "daemon/drivers/instruments.h"
 
 #include <utility>
 

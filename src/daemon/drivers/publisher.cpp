@@ -1,4 +1,4 @@
-#include "daemon/control/publisher.h"
+#include "daemon/drivers/publisher.h"
 
 #include <cmath>
 

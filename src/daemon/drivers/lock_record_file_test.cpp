@@ -1,4 +1,4 @@
-#include "daemon/lock_driver.h"
+#include "daemon/drivers/lock_record_file.h"
 
 #include <filesystem>
 

@@ -1,4 +1,4 @@
-#include "daemon/etcd_line.h"
+#include "daemon/drivers/etcd_locks.h"
 
 #include <optional>
 
@@ -21,16 +21,16 @@ std::int64_t id_of(ClientId client) {
 
 }  // namespace
 
-EtcdLine::EtcdLine(sys::Loop& loop, std::string path, OnUpdate on_update)
-    : loop_(&loop), path_(std::move(path)), on_update_(std::move(on_update)) {
+EtcdLocks::EtcdLocks(sys::Loop& loop, std::string path, HostId self, OnUpdate on_update)
+    : loop_(&loop), path_(std::move(path)), self_(self), on_update_(std::move(on_update)) {
   connect();
 }
 
-EtcdLine::~EtcdLine() {
+EtcdLocks::~EtcdLocks() {
   if (line_ != nullptr) loop_->forget(line_->descriptor());
 }
 
-bool EtcdLine::connect() {
+bool EtcdLocks::connect() {
   if (line_ != nullptr) return true;
   auto socket = sys::connect_unix(path_);
   if (!socket) return false;
@@ -41,7 +41,12 @@ bool EtcdLine::connect() {
   return line_ != nullptr;
 }
 
-Result<void> EtcdLine::acquire(const locks::Acquire& request) {
+Result<void> EtcdLocks::acquire(const locks::Acquire& request) {
+  if (request.kind != locks::LockKind::lease)
+    return std::unexpected("back-end = \"etcd\" supports only locks of kind lease");
+  if (request.lease != Nanos{0})
+    return std::unexpected(
+        "back-end = \"etcd\" uses 'lease-ms' for all leases; do not request another lease time");
   if (const auto defect = locks::defect_of(request.name))
     return std::unexpected(locks::refusal_text(*defect, request.name, Nanos{0}));
   if (!connect()) return std::unexpected(status());
@@ -55,27 +60,33 @@ Result<void> EtcdLine::acquire(const locks::Acquire& request) {
   return {};
 }
 
-void EtcdLine::release(ClientId client) {
+void EtcdLocks::release(ClientId client) {
   if (clients_.erase(client) == 0) return;
   ipc::Request request{.verb = ipc::Verb::unlock, .by_ns = {}, .to_ns = {}};
   request.id = id_of(client);
   send(request);
 }
 
-std::string EtcdLine::status() const {
+Result<std::uint64_t> EtcdLocks::change_voters(std::string_view /*machine*/, bool /*votes*/) {
+  return std::unexpected(
+      "back-end = \"etcd\" has no voters of tempo; change the members of etcd with 'etcdctl "
+      "member'");
+}
+
+std::string EtcdLocks::status() const {
   if (line_ != nullptr) return status_;
   return fmt::format(
       "no locks: tempo-etcd does not run at {}; start it with 'systemctl start tempo-etcd'", path_);
 }
 
-std::vector<locks::Known> EtcdLine::known(HostId self) const {
+std::vector<locks::Known> EtcdLocks::known() const {
   std::map<std::string, locks::Known> all;
   for (const auto& [id, client] : clients_) {
     locks::Known& known = all[client.name];
     known.name = client.name;
     if (client.inside) {
       known.mode = client.mode;
-      known.holder = self;
+      known.holder = self_;
       known.held_here = true;
       known.token = client.token;
       known.until = client.until;
@@ -91,7 +102,7 @@ std::vector<locks::Known> EtcdLine::known(HostId self) const {
   return list;
 }
 
-void EtcdLine::each_second() {
+void EtcdLocks::each_second() {
   if (!connect()) return;
   send({.verb = ipc::Verb::locks, .by_ns = {}, .to_ns = {}});
   // A lease that was not extended is lost, even if tempo-etcd is stopped and cannot report it.
@@ -101,26 +112,26 @@ void EtcdLine::each_second() {
     if (client.inside && now >= client.until) expired.push_back(id);
   for (const ClientId id : expired) {
     release(id);
-    on_update_(id, {.kind = LockUpdate::Kind::lost});
+    on_update_({.client = id, .kind = LockUpdate::Kind::lost});
   }
 }
 
 // --- connection ---
 
-void EtcdLine::send(const ipc::Request& request) {
+void EtcdLocks::send(const ipc::Request& request) {
   if (line_ == nullptr) return;
   line_->write(ipc::request_line(request));
   settle();
 }
 
-void EtcdLine::settle() {
+void EtcdLocks::settle() {
   if (line_->broken() || line_->finished())
     disconnect();
   else
     loop_->expect(line_->descriptor(), line_->events());
 }
 
-void EtcdLine::receive() {
+void EtcdLocks::receive() {
   line_->flush();
   for (int i = 0; i < kMaxLinesPerRound && line_ != nullptr; ++i) {
     const std::optional<std::string> line = line_->line();
@@ -130,12 +141,13 @@ void EtcdLine::receive() {
   if (line_ != nullptr) settle();
 }
 
-void EtcdLine::receive_line(const std::string& line) {
+void EtcdLocks::receive_line(const std::string& line) {
   const auto reply = ipc::parse_reply(line);
   if (!reply) return;
   if (reply->refusal && reply->refusal->id) {
     const ClientId client{static_cast<std::uint32_t>(*reply->refusal->id)};
-    forget(client, {.kind = LockUpdate::Kind::refused, .sentence = reply->refusal->message});
+    forget(
+        {.client = client, .kind = LockUpdate::Kind::refused, .sentence = reply->refusal->message});
   } else if (const auto update = ipc::lock_of(*reply)) {
     receive_update(*update);
   } else if (const auto status = reply->body.text_at("guarantee")) {
@@ -143,7 +155,7 @@ void EtcdLine::receive_line(const std::string& line) {
   }
 }
 
-void EtcdLine::receive_update(const ipc::LockUpdate& update) {
+void EtcdLocks::receive_update(const ipc::LockUpdate& update) {
   const ClientId id{static_cast<std::uint32_t>(update.id)};
   const auto found = clients_.find(id);
   if (found == clients_.end()) return;
@@ -156,34 +168,37 @@ void EtcdLine::receive_update(const ipc::LockUpdate& update) {
       client.since = sys::boot_clock();
       client.token = locks::Token{update.token};
       client.until = until;
-      return on_update_(
-          id, {.kind = LockUpdate::Kind::granted, .token = client.token, .deadline = until});
+      return on_update_({.client = id,
+                         .kind = LockUpdate::Kind::granted,
+                         .token = client.token,
+                         .deadline = until});
     case Now::extended:
       client.until = until;
-      return on_update_(id, {.kind = LockUpdate::Kind::extended, .deadline = until});
+      return on_update_({.client = id, .kind = LockUpdate::Kind::extended, .deadline = until});
     case Now::lost:
-      return forget(id, {.kind = LockUpdate::Kind::lost});
+      return forget({.client = id, .kind = LockUpdate::Kind::lost});
     case Now::refused:
-      return forget(id, {.kind = LockUpdate::Kind::refused});
+      return forget({.client = id, .kind = LockUpdate::Kind::refused});
     case Now::released:
     case Now::count:
       return;
   }
 }
 
-void EtcdLine::forget(ClientId client, const LockUpdate& update) {
-  if (clients_.erase(client) > 0) on_update_(client, update);
+void EtcdLocks::forget(const LockUpdate& update) {
+  if (clients_.erase(update.client) > 0) on_update_(update);
 }
 
 // Held locks are valid until their deadlines at most; waiting clients get the reason.
-void EtcdLine::disconnect() {
+void EtcdLocks::disconnect() {
   loop_->forget(line_->descriptor());
   line_.reset();
   const auto all = std::exchange(clients_, {});
   for (const auto& [id, client] : all)
-    on_update_(id, client.inside
-                       ? LockUpdate{.kind = LockUpdate::Kind::lost}
-                       : LockUpdate{.kind = LockUpdate::Kind::refused, .sentence = status()});
+    on_update_(
+        client.inside
+            ? LockUpdate{.client = id, .kind = LockUpdate::Kind::lost}
+            : LockUpdate{.client = id, .kind = LockUpdate::Kind::refused, .sentence = status()});
 }
 
 }  // namespace tempo::daemon

@@ -1,14 +1,17 @@
-// Connection to tempo-etcd, for a daemon that keeps its locks in etcd
+// The locks of a daemon that keeps them in etcd: a connection to tempo-etcd.
 //
 // It uses the control protocol (doc/reference/control-protocol.md), one connection for all clients;
 // the number of a client is the id of its lock. No call waits. Without a connection, requests are
 // refused with a sentence and held locks are lost, because nothing extends them.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,21 +23,27 @@
 
 namespace tempo::daemon {
 
-class EtcdLine {
+class EtcdLocks {
  public:
-  using OnUpdate = std::function<void(locks::ClientId client, const locks::LockUpdate& update)>;
+  using OnUpdate = std::function<void(const locks::LockUpdate& update)>;
   // `loop` must outlive this object.
-  EtcdLine(sys::Loop& loop, std::string path, OnUpdate on_update);
-  ~EtcdLine();
-  EtcdLine(const EtcdLine&) = delete;
-  EtcdLine& operator=(const EtcdLine&) = delete;
+  EtcdLocks(sys::Loop& loop, std::string path, HostId self, OnUpdate on_update);
+  ~EtcdLocks();
+  EtcdLocks(const EtcdLocks&) = delete;
+  EtcdLocks& operator=(const EtcdLocks&) = delete;
 
-  // Same contract as LockDriver.
+  // Same contract as NativeLocks.
+  static constexpr bool kAnswersQuickly = false;
   Result<void> acquire(const locks::Acquire& request);
   void release(locks::ClientId client);
-  std::vector<locks::Known> known(HostId self) const;  // only locks of clients on this host
-
-  std::string status() const;  // one sentence for users
+  std::vector<locks::Known> known() const;  // only locks of clients on this host
+  static bool configured() { return true; }
+  std::string status() const;
+  static std::string silent_mode() { return ""; }
+  static Result<std::uint64_t> change_voters(std::string_view machine, bool votes);
+  static std::optional<Result<void>> change_result(std::uint64_t /*number*/) {
+    return Result<void>{};
+  }
   void each_second();
 
  private:
@@ -52,12 +61,13 @@ class EtcdLine {
   void receive_line(const std::string& line);
   void receive_update(const ipc::LockUpdate& update);
   void send(const ipc::Request& request);
-  void forget(locks::ClientId client, const locks::LockUpdate& update);
+  void forget(const locks::LockUpdate& update);
   void disconnect();
   void settle();
 
   sys::Loop* loop_;
   std::string path_;
+  HostId self_;
   OnUpdate on_update_;
   std::unique_ptr<sys::LineConnection> line_;  // null: not connected
   std::string status_;                         // last status of tempo-etcd

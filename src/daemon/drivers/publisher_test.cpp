@@ -1,5 +1,5 @@
 // The page shows what the node would have answered.
-#include "daemon/control/publisher.h"
+#include "daemon/drivers/publisher.h"
 
 #include <cstdlib>
 #include <filesystem>

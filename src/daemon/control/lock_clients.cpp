@@ -1,0 +1,158 @@
+#include "daemon/control/lock_clients.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "daemon/control/replies.h"
+#include "platform/clocks/boot_clock.h"
+
+namespace tempo::daemon {
+namespace {
+
+constexpr Nanos kSoon{100us};  // a free lease is granted within this time
+
+double seconds(Nanos span) { return std::chrono::duration<double>(span).count(); }
+
+}  // namespace
+
+LockClients::LockClients(Worker& worker) : worker_(&worker) {
+  worker_->locks().on_update([this](const locks::LockUpdate& update) { notify(update); });
+}
+
+LockClients::~LockClients() { worker_->locks().on_update({}); }
+
+std::string LockClients::lock(Connection& client, const ipc::Request& request) {
+  auto& own = holders_[&client];
+  if (own.contains(request.id))
+    return refuse(request, ipc::Code::bad_request,
+                  "this connection already has a lock with that id; use another id");
+  if (own.size() >= kMaxLocks)
+    return refuse(request, ipc::Code::unavailable,
+                  "too many locks on this connection; release some or open another connection");
+  if (request.name.starts_with('@'))
+    return refuse(request, ipc::Code::bad_request,
+                  "names that begin with '@' are reserved; use another name");
+  const locks::ClientId holder{++last_client_ & ~locks::kGroupBit};
+  const Claim claim{.client = &client, .id = request.id};
+  own[request.id] = holder;
+  claims_[holder] = claim;
+  const auto asked = worker_->locks().acquire(
+      {.client = holder,
+       .name = request.name,
+       .mode = request.shared ? locks::Mode::shared : locks::Mode::exclusive,
+       .kind = static_cast<locks::LockKind>(request.kind),
+       .lease = Nanos{request.lease_ns}});
+  if (!asked) {
+    forget(claim, holder);
+    return refuse(request, ipc::Code::unavailable, asked.error());
+  }
+  // Only for a client that is alone with its locks: where several wait, other processes can use the
+  // CPU.
+  if (claims_.contains(holder) && request.kind == ipc::LockKind::lease &&
+      worker_->locks().answers_quickly() && claims_.size() == own.size())
+    worker_->loop().stay_awake(kSoon);
+  return "";
+}
+
+std::string LockClients::unlock(Connection& client, const ipc::Request& request) {
+  const auto& own = holders_[&client];
+  const auto found = own.find(request.id);
+  if (found == own.end())
+    return refuse(request, ipc::Code::bad_request, "this connection has no lock with that id");
+  const locks::ClientId holder = found->second;
+  forget({.client = &client, .id = request.id}, holder);
+  worker_->locks().release(holder);
+  return ipc::lock_line({.id = request.id, .state = ipc::LockUpdate::State::released});
+}
+
+std::string LockClients::change_voters(Connection& client, const ipc::Request& request) {
+  const auto change =
+      worker_->locks().change_voters(request.host, request.verb == ipc::Verb::admit);
+  if (!change) return done_line(std::unexpected(change.error()));
+  client.defer([this, number = *change]() -> std::optional<std::string> {
+    const auto ended = worker_->locks().change_result(number);
+    return ended ? std::optional(done_line(*ended)) : std::nullopt;
+  });
+  return "";
+}
+
+void LockClients::disconnect(Connection& client) {
+  const auto own = holders_.extract(&client);
+  if (own.empty()) return;
+  for (const auto& [id, holder] : own.mapped()) claims_.erase(holder);
+  for (const auto& [id, holder] : own.mapped()) worker_->locks().release(holder);
+}
+
+void LockClients::forget(const Claim& claim, locks::ClientId holder) {
+  claims_.erase(holder);
+  holders_[claim.client].erase(claim.id);
+}
+
+void LockClients::notify(const locks::LockUpdate& update) {
+  const auto found = claims_.find(update.client);
+  if (found == claims_.end()) return;
+  const Claim claim = found->second;
+  using Kind = locks::LockUpdate::Kind;
+  using NewState = ipc::LockUpdate::State;
+  ipc::LockUpdate message{.id = claim.id};
+  switch (update.kind) {
+    case Kind::granted:
+      message.token = std::to_underlying(update.token);
+      message.state = NewState::granted;
+      message.until_ns = update.deadline.time_since_epoch().count();
+      break;
+    case Kind::extended:
+      message.state = NewState::extended;
+      message.until_ns = update.deadline.time_since_epoch().count();
+      break;
+    case Kind::lost:
+      message.state = NewState::lost;
+      forget(claim, update.client);
+      break;
+    case Kind::refused:
+      message.state = NewState::refused;
+      forget(claim, update.client);
+      break;
+  }
+  claim.client->write(update.sentence.empty() ? ipc::lock_line(message)
+                                              : ipc::refusal_line({.code = ipc::Code::unavailable,
+                                                                   .message = update.sentence,
+                                                                   .id = claim.id}));
+}
+
+std::string LockClients::list() const {
+  std::vector<ipc::LockView> views;
+  for (const locks::Known& known : worker_->locks().known()) views.push_back(view_of(known));
+  return ipc::locks_line(worker_->locks().status(), views);
+}
+
+ipc::LockView LockClients::view_of(const locks::Known& known) const {
+  const Instant now = sys::boot_clock();
+  const Nanos network_time = worker_->reading().time.time_since_epoch();
+  ipc::LockView view;
+  view.name = known.name;
+  view.kind = static_cast<ipc::LockKind>(known.kind);
+  view.shared = known.mode == locks::Mode::shared;
+  view.holder = worker_->name_of(known.holder);
+  view.here = known.held_here;
+  view.left_s = known.holder == kNoHost ? 0 : seconds(known.until - now);
+  for (const locks::Known::Waiter& waiter : known.elsewhere)
+    view.elsewhere.push_back(
+        {.host = worker_->name_of(waiter.host),
+         .shared = waiter.mode == locks::Mode::shared,
+         .since_s =
+             std::max(seconds(network_time - std::chrono::microseconds(waiter.ticket)), 0.0)});
+  for (const locks::Known::Client& client : known.clients) {
+    const auto claim = claims_.find(client.id);
+    const pid_t process = claim == claims_.end() ? 0 : claim->second.client->process();
+    view.clients.push_back({.pid = static_cast<std::uint32_t>(process),
+                            .shared = client.mode == locks::Mode::shared,
+                            .inside = client.inside,
+                            .since_s = seconds(now - client.since),
+                            .token = std::to_underlying(client.token)});
+  }
+  return view;
+}
+
+}  // namespace tempo::daemon

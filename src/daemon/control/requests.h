@@ -1,0 +1,64 @@
+// The requests of the control protocol: one table with the privilege and the handler of each verb.
+#pragma once
+
+#include <string>
+
+#include "api/control_protocol.h"
+#include "daemon/control/connection.h"
+#include "daemon/control/group_clients.h"
+#include "daemon/control/lock_clients.h"
+#include "daemon/control/streams.h"
+#include "daemon/worker.h"
+
+namespace tempo::daemon {
+
+class Requests {
+ public:
+  explicit Requests(Worker& worker)
+      : worker_(&worker), locks_(worker), groups_(worker), streams_(worker) {}
+
+  // The reply to a line of a client; empty: it follows later.
+  std::string answer(Connection& client, const std::string& line);
+  // Writes pending answers and the lines of streams.
+  void serve_streams() { streams_.serve(); }
+  void disconnect(Connection& client);
+
+ private:
+  using Handler = std::string (Requests::*)(Connection& client, const ipc::Request& request);
+  struct Entry {
+    Privilege privilege = Privilege::change;
+    Handler handler = nullptr;
+  };
+  static Entry entry_of(ipc::Verb verb);
+
+  std::string status(Connection& client, const ipc::Request& request);
+  std::string members(Connection& client, const ipc::Request& request);
+  std::string now(Connection& client, const ipc::Request& request);
+  std::string stream(Connection& client, const ipc::Request& request);
+  std::string reelect(Connection& client, const ipc::Request& request);
+  std::string set_time(Connection& client, const ipc::Request& request);
+  std::string trace(Connection& client, const ipc::Request& request);
+  std::string doctor(Connection& client, const ipc::Request& request);
+  std::string lock(Connection& client, const ipc::Request& request) {
+    return locks_.lock(client, request);
+  }
+  std::string unlock(Connection& client, const ipc::Request& request) {
+    return locks_.unlock(client, request);
+  }
+  std::string list_locks(Connection& /*client*/, const ipc::Request& /*request*/) {
+    return locks_.list();
+  }
+  std::string change_voters(Connection& client, const ipc::Request& request) {
+    return locks_.change_voters(client, request);
+  }
+  std::string group(Connection& client, const ipc::Request& request) {
+    return groups_.answer(client, request);
+  }
+
+  Worker* worker_;
+  LockClients locks_;
+  GroupClients groups_;
+  Streams streams_;
+};
+
+}  // namespace tempo::daemon

@@ -1,0 +1,135 @@
+#include "daemon/drivers/clock_driver.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <variant>
+
+#include <fmt/core.h>
+
+#include "base/span_text.h"
+#include "daemon/log.h"
+#include "machine/overloaded.h"
+
+namespace tempo::daemon {
+namespace {
+
+constexpr Nanos kRateInterval = 1min;    // the rate is saved at this interval...
+constexpr double kMinRateChange = 1e-6;  // ...and when it has changed by more than this
+
+// Signed duration, e.g. "-200.1ms".
+std::string signed_text(Nanos by) {
+  return (by < Nanos{0} ? "-" : "+") + span_text(std::chrono::abs(by));
+}
+
+}  // namespace
+
+ClockDriver::ClockDriver(const Parts& parts) : parts_(parts), next_save_(now() + kRateInterval) {
+  if (parts.identity->settings.trusted) utc_source_ = sys::real_kernel_clock();
+}
+
+node::Reading ClockDriver::reading() const { return sync().reading(now()); }
+
+void ClockDriver::on_notice(const node::SyncNotice& notice) {
+  std::visit(
+      Overloaded{[this](const node::Stepped& stepped) {
+                   parts_.events->emit("clock-stepped",
+                                       fmt::format("clock stepped by {}", signed_text(stepped.by)));
+                   follow(true);
+                   publish();
+                 },
+                 [this](const node::Steered&) {
+                   follow(false);
+                   publish();
+                 },
+                 [this](const node::NetworkTimeSet& set) {
+                   parts_.events->emit(
+                       "time-set",
+                       fmt::format("an operator changed network time by {}", signed_text(set.by)));
+                 },
+                 [](const node::Outvoted&) {}, [](const node::Reinstated&) {}},
+      notice);
+}
+
+void ClockDriver::each_second() {
+  carry_utc();
+  follow(false);
+  publish();
+  watch_bound();
+  save_rate_if_due();
+}
+
+// Call it after the system clock has moved, so that no client sees the new time before that.
+void ClockDriver::publish() {
+  if (publisher_) publisher_->publish(*parts_.instruments->oscillator, sync());
+}
+
+void ClockDriver::follow(bool stepped) {
+  if (parts_.identity->settings.clock != config::ClockKind::system) return;
+  // The steered clock stood still during a suspension: following it would set the system clock
+  // back.
+  if (parts_.loop->slept() > Nanos{0}) return;
+  const Instant at = now();
+  const clock::SteeredClock& dial = sync().steered_clock();
+  const auto done = parts_.instruments->clock->follow(at, dial.at(at), dial.rate(), stepped);
+  const std::string error = done ? "" : done.error();
+  if (error != error_ && !error.empty()) log_error(error);
+  error_ = error;
+}
+
+// UTC from the system clock that another program synchronizes, without the steps of leap seconds.
+void ClockDriver::carry_utc() {
+  if (utc_source_ == nullptr) return;
+  const auto state = sys::read_discipline(*utc_source_);
+  const bool synchronized = state && state->synchronized;
+  if (synchronized != utc_synchronized_)
+    parts_.events->emit(
+        synchronized ? "utc-found" : "utc-lost",
+        synchronized
+            ? "the system clock is synchronized again; this machine is a source of UTC"
+            : "this machine is configured as trusted, but no program synchronizes its clock; "
+              "check chronyd or ptp4l");
+  utc_synchronized_ = synchronized;
+  if (!synchronized) return;
+  const Nanos utc = leaps_.utc(state->raw, state->real, state->tai);
+  parts_.host->command(node::Node::Command{
+      node::Node::ClockCommand{node::CarryUtc{.at = parts_.instruments->oscillator->at(state->raw),
+                                              .utc = utc,
+                                              .bound = std::max(state->most_error, Nanos{1})}}});
+}
+
+void ClockDriver::watch_bound() {
+  const std::optional<Nanos>& alarm = parts_.identity->settings.bound_alarm;
+  const node::Reading now = reading();
+  const Nanos bound = now.latest - now.time;
+  const bool exceeded =
+      alarm && bound > *alarm && now.status != node::Reading::Status::unsynchronized;
+  if (exceeded && !alarmed_)
+    parts_.events->emit("bound-exceeded",
+                        fmt::format("clock may be off by up to {}; bound-alarm-us is {:.3f}",
+                                    span_text(bound), static_cast<double>(alarm->count()) * 1e-3));
+  alarmed_ = exceeded;
+}
+
+// The worker may not write to the state directory after it has changed its user.
+void ClockDriver::save_rate() {
+  next_save_ = now() + kRateInterval;
+  State& state = parts_.identity->state;
+  state.rate = sync().base_rate();
+  if (parts_.parent != nullptr) {
+    parts_.parent->send(fmt::format("{}\t{}", kSaveRate, rate_text(state.rate)));
+    return;
+  }
+  if (const auto saved = write_state(parts_.identity->settings.state_dir, state); !saved)
+    log_warning(saved.error());
+}
+
+// A killed worker cannot save the rate at its end. Without a parent this process would have to wait
+// for the disk.
+void ClockDriver::save_rate_if_due() {
+  if (parts_.parent == nullptr) return;
+  const double change = std::abs(sync().base_rate() - parts_.identity->state.rate);
+  if (change > kMinRateChange || (change > 0 && now() >= next_save_)) save_rate();
+}
+
+}  // namespace tempo::daemon

@@ -1,0 +1,40 @@
+#include "daemon/drivers/lock_backend.h"
+
+namespace tempo::daemon {
+
+using groups::GroupService;
+
+void LockBackend::use_etcd(sys::Loop& loop, const std::string& socket, HostId self) {
+  used_.emplace<EtcdLocks>(loop, socket, self,
+                           [this](const locks::LockUpdate& update) { deliver(update); });
+}
+
+void LockBackend::on_notice(const locks::LockService::Notice& notice) {
+  auto* native = std::get_if<NativeLocks>(&used_);
+  if (native == nullptr) return;
+  if (const auto update = native->on_notice(notice)) deliver(*update);
+}
+
+// A group of a host without native locks wants its lease.
+void LockBackend::on_notice(const GroupService::Acquire& acquire) {
+  if (!this->acquire({.client = acquire.client, .name = acquire.lock}))
+    host_->command(GroupService::Command{GroupService::LeaseRefused{acquire.client}});
+}
+
+void LockBackend::deliver(const locks::LockUpdate& update) {
+  if (locks::is_group(update.client))
+    host_->command(GroupService::Command{GroupService::LeaseUpdate{update.client, update}});
+  else if (on_update_)
+    on_update_(update);
+}
+
+std::string LockBackend::status() const {
+  return std::visit(
+      [](const auto& used) {
+        const std::string mode = used.silent_mode();
+        return mode.empty() ? used.status() : used.status() + "; " + mode;
+      },
+      used_);
+}
+
+}  // namespace tempo::daemon

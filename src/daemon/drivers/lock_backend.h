@@ -1,0 +1,72 @@
+// The locks of this host for its clients: native or in etcd, chosen once by the settings.
+//
+// Clients are programs, served by the control server, and groups, whose leases come from here.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "daemon/drivers/etcd_locks.h"
+#include "daemon/drivers/native_locks.h"
+
+namespace tempo::daemon {
+
+class LockBackend {
+ public:
+  explicit LockBackend(const NativeLocks::Parts& parts)
+      : host_(parts.host), used_(std::in_place_type<NativeLocks>, parts) {}
+
+  // Replaces the native locks. `loop` must outlive this object.
+  void use_etcd(sys::Loop& loop, const std::string& socket, HostId self);
+
+  using OnUpdate = std::function<void(const locks::LockUpdate& update)>;
+  void on_update(OnUpdate on_update) { on_update_ = std::move(on_update); }
+  void on_notice(const locks::LockService::Notice& notice);
+  void on_notice(const groups::GroupService::Acquire& acquire);
+  void on_notice(const groups::GroupService::Release& release) { this->release(release.client); }
+
+  // Updates follow, perhaps before this returns. The error says why the client cannot wait.
+  Result<void> acquire(const locks::Acquire& request) {
+    return std::visit([&](auto& used) { return used.acquire(request); }, used_);
+  }
+  void release(locks::ClientId client) {
+    std::visit([&](auto& used) { used.release(client); }, used_);
+  }
+  bool answers_quickly() const {
+    return std::visit([](const auto& used) { return used.kAnswersQuickly; }, used_);
+  }
+  std::vector<locks::Known> known() const {
+    return std::visit([](const auto& used) { return used.known(); }, used_);
+  }
+  bool configured() const {
+    return std::visit([](const auto& used) { return used.configured(); }, used_);
+  }
+  // In one or two sentences; includes how silent locks are decided if they are used.
+  std::string status() const;
+
+  // As in NativeLocks.
+  Result<std::uint64_t> change_voters(std::string_view machine, bool votes) {
+    return std::visit([&](auto& used) { return used.change_voters(machine, votes); }, used_);
+  }
+  std::optional<Result<void>> change_result(std::uint64_t number) const {
+    return std::visit([&](const auto& used) { return used.change_result(number); }, used_);
+  }
+  void each_second() {
+    std::visit([](auto& used) { used.each_second(); }, used_);
+  }
+
+ private:
+  void deliver(const locks::LockUpdate& update);
+
+  HostRuntime* host_;
+  OnUpdate on_update_;
+  std::variant<NativeLocks, EtcdLocks> used_;
+};
+
+}  // namespace tempo::daemon

@@ -1,0 +1,268 @@
+#include "daemon/drivers/native_locks.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+#include <variant>
+
+#include <fmt/core.h>
+
+#include "daemon/control/daemon_view.h"
+#include "daemon/drivers/lock_record_file.h"
+#include "machine/overloaded.h"
+#include "platform/clocks/boot_clock.h"
+#include "protocol/lock/lock_status.h"
+
+namespace tempo::daemon {
+namespace {
+
+constexpr const char* kOff =
+    "no locks: set 'expect = N' under [locks] in tempo.toml on every machine, where N is the "
+    "number of voters";
+
+lock::lease::Rules rules_of(const config::Settings& settings) {
+  return {.lease = settings.lock_lease,
+          .longest = settings.longest_lease(),
+          .drift = Ppb{1'000'000},  // the system clock may be slewed by half of it
+          .suppress_replies = true};
+}
+
+locks::BoundsMonitor::Rules bounds_of(const config::Settings& settings) {
+  return {.delay_max = settings.lock_delay_max};
+}
+
+lock::lease::TwoNode policy_of(config::LockPolicy policy) {
+  using lock::lease::TwoNode;
+  switch (policy) {
+    case config::LockPolicy::strict:
+      return TwoNode::strict;
+    case config::LockPolicy::witness:
+      return TwoNode::witness;
+    case config::LockPolicy::preferred:
+      return TwoNode::preferred;
+    case config::LockPolicy::available:
+      return TwoNode::available;
+  }
+  return TwoNode::strict;
+}
+
+}  // namespace
+
+std::optional<locks::LockService> make_lock_service(const DaemonIdentity& identity,
+                                                    wire::Directory& directory) {
+  const config::Settings& settings = identity.settings;
+  if (settings.lock_expect == 0 || settings.lock_back_end == config::LockBackEnd::etcd)
+    return std::nullopt;
+  return locks::LockService({.self = identity.host,
+                             .life = identity.incarnation,
+                             .hosts = &directory,
+                             .expected = settings.lock_expect,
+                             .rules = rules_of(settings),
+                             .bounds = bounds_of(settings),
+                             .policy = policy_of(settings.lock_policy),
+                             .policy_host = settings.lock_policy_host,
+                             .is_policy_host = settings.lock_policy_host == identity.name,
+                             .kernel = sys::kernel_boot_id(),
+                             .record = read_lock_record(settings.state_dir, identity.host)});
+}
+
+// --- clients ---
+
+Result<void> NativeLocks::acquire(const locks::Acquire& request) {
+  if (!configured()) return std::unexpected(status());
+  parts_.host->command(Service::Command{request});
+  return {};
+}
+
+void NativeLocks::release(locks::ClientId client) {
+  parts_.host->command(Service::Command{locks::Release{client}});
+}
+
+std::vector<locks::Known> NativeLocks::known() const {
+  return configured() ? service()->known(sys::boot_clock()) : std::vector<locks::Known>{};
+}
+
+std::optional<locks::LockUpdate> NativeLocks::on_notice(const Service::Notice& notice) {
+  std::optional<locks::LockUpdate> for_client;
+  std::visit(
+      Overloaded{
+          [&](const locks::LockUpdate& update) { for_client = with_sentence(update); },
+          [&](const Service::VotersAgreed& agreed) {
+            parts_.events->emit(
+                "locks-founded",
+                fmt::format("voters agreed: {} machines vote on locks", agreed.voters));
+          },
+          [&](const Service::VotersChanged&) {
+            parts_.events->emit("locks-voters",
+                                fmt::format("voters are now {}: {}", names_of_voters(), status()));
+          },
+          [&](const Service::Split&) {
+            parts_.events->emit(
+                "locks-split",
+                "another part of this network has different voters; set the same 'expect', more "
+                "than half of all machines, on every machine, and remove the file 'locks' from the "
+                "state directories of one part");
+          },
+          [&](const Service::ChangeEnded& change) {
+            if (change.number == changes_) change_ended_ = result_of(change);
+          }},
+      notice);
+  return for_client;
+}
+
+locks::LockUpdate NativeLocks::with_sentence(locks::LockUpdate update) const {
+  if (update.kind == locks::LockUpdate::Kind::refused)
+    update.sentence = update.refusal == locks::Refusal::no_voters
+                          ? status()
+                          : locks::refusal_text(update.refusal, update.lock,
+                                                parts_.identity->settings.longest_lease());
+  return update;
+}
+
+// --- status ---
+
+bool NativeLocks::serves() const { return service()->serves(sys::boot_clock()); }
+
+std::size_t NativeLocks::voters_found() const {
+  return static_cast<std::size_t>(std::ranges::count_if(service()->view().slots, [&](NodeId voter) {
+    const wire::Directory::Host* host = parts_.transport->codec().directory().find(voter);
+    return voter != kNobody &&
+           (voter == parts_.transport->codec().self() || (host != nullptr && host->heard));
+  }));
+}
+
+// The longest wait is a lease that was granted just before the restart.
+std::int64_t NativeLocks::seconds_until_served() const {
+  const Instant now = sys::boot_clock();
+  const auto most =
+      std::chrono::ceil<std::chrono::seconds>(2 * parts_.identity->settings.longest_lease());
+  std::int64_t seconds = 1;
+  while (seconds < most.count() && !service()->serves(now + std::chrono::seconds{seconds}))
+    ++seconds;
+  return seconds;
+}
+
+std::string NativeLocks::status() const {
+  if (!configured()) return kOff;
+  if (service()->split())
+    return "locks are not safe: another part of this network has different voters";
+  if (!service()->committed())
+    return fmt::format("waiting for voters: {} of {} found", service()->heard() + 1,
+                       parts_.identity->settings.lock_expect);
+  const lock::lease::View& view = service()->view();
+  if (!service()->running())
+    return fmt::format("waiting for voters: {} of {} found", voters_found(),
+                       std::popcount(view.voters()));
+  if (!serves())
+    return fmt::format(
+        "no locks for another {} s: leases granted before the restart may still be valid",
+        seconds_until_served());
+  return locks::lock_status(view, parts_.transport->name_of(locks::needed_voter(view)));
+}
+
+std::string NativeLocks::silent_mode() const {
+  const locks::BoundedDelayLocks* silent = configured() ? service()->bounded_delay() : nullptr;
+  const auto why = silent != nullptr ? silent->why() : std::nullopt;
+  if (!why) return "";
+  return locks::silent_mode_text(*why, bounds_of(parts_.identity->settings),
+                                 name_of(silent->member(*why)));
+}
+
+// --- voters ---
+
+std::string NativeLocks::name_of(HostId host) const {
+  const wire::Directory::Host* known = parts_.transport->codec().directory().find(host);
+  if (known != nullptr) return parts_.transport->name_of(known->node);
+  return fmt::format("{:016x}", std::to_underlying(host));
+}
+
+std::string NativeLocks::names_of_voters() const {
+  std::string names;
+  for (const NodeId voter : service()->view().slots) {
+    if (voter == kNobody) continue;
+    if (!names.empty()) names += ", ";
+    names += parts_.transport->name_of(voter);
+  }
+  return names;
+}
+
+// A machine that is gone may be known only by its id.
+Result<HostId> NativeLocks::find_host(std::string_view text, bool among_voters) const {
+  std::vector<HostId> found;
+  parts_.transport->codec().directory().for_each([&](const wire::Directory::Host& host) {
+    if (among_voters && service()->votes_of(host.id) == 0) return;
+    if (host.name.text() == text || id_text(parts_.transport->codec(), host.node) == text)
+      found.push_back(host.id);
+  });
+  if (found.size() == 1) return found.front();
+  if (found.size() > 1)
+    return std::unexpected(fmt::format(
+        "more than one machine is named '{}'; use its id (see 'tempo members --json')", text));
+  if (among_voters)
+    return std::unexpected(
+        fmt::format("no voter is named '{}'; the voters are {}", text, names_of_voters()));
+  return std::unexpected(
+      fmt::format("no machine is named '{}'; 'tempo members' lists the known ones", text));
+}
+
+Result<std::uint64_t> NativeLocks::change_voters(std::string_view machine, bool votes) {
+  if (!configured() || !service()->running()) return std::unexpected(status());
+  if (service()->changing())
+    return std::unexpected(result_of({.outcome = locks::ChangeOutcome::busy}).error());
+  TRY(host, find_host(machine, !votes));
+  change_ended_.reset();
+  parts_.host->command(
+      Service::Command{Service::ChangeVoters{.number = ++changes_, .host = host, .votes = votes}});
+  if (change_ended_ && !*change_ended_) return std::unexpected(change_ended_->error());
+  return changes_;
+}
+
+std::optional<Result<void>> NativeLocks::change_result(std::uint64_t number) const {
+  if (number != changes_)
+    return Result<void>{std::unexpected("another change has replaced this one")};
+  return change_ended_;
+}
+
+Result<void> NativeLocks::result_of(const Service::ChangeEnded& change) const {
+  using locks::ChangeOutcome;
+  const std::string name = name_of(change.host);
+  switch (change.outcome) {
+    case ChangeOutcome::done:
+      return {};
+    case ChangeOutcome::not_running:
+      return std::unexpected(status());
+    case ChangeOutcome::busy:
+      return std::unexpected("another change of the voters is in progress; try again later");
+    case ChangeOutcome::available:
+      return std::unexpected(
+          "with policy = \"available\" each machine votes for itself; set another policy on both "
+          "machines and restart tempod first");
+    case ChangeOutcome::already:
+      return std::unexpected(fmt::format("{} is already a voter", name));
+    case ChangeOutcome::full:
+      return std::unexpected(fmt::format(
+          "there are already {} voters, the maximum; remove one of {} with 'tempo forget' first",
+          service()->view().slots.size(), names_of_voters()));
+    case ChangeOutcome::last:
+      return std::unexpected(
+          fmt::format("{} is the only voter; add another one with 'tempo admit HOST' first", name));
+    case ChangeOutcome::preferred:
+      return std::unexpected(fmt::format(
+          "{} is the preferred machine (policy-host); set another policy on both machines and "
+          "restart tempod first",
+          name));
+    case ChangeOutcome::no_answer:
+      return std::unexpected(fmt::format(
+          "{} does not answer lock messages; check that tempod runs there with 'expect = {}' under "
+          "[locks] in tempo.toml",
+          name, parts_.identity->settings.lock_expect));
+    case ChangeOutcome::no_majority:
+      return std::unexpected(
+          fmt::format("no majority of the voters answers, and only a majority can change the "
+                      "voters ({}); nothing was changed so far",
+                      names_of_voters()));
+  }
+  return {};
+}
+
+}  // namespace tempo::daemon

@@ -1,0 +1,76 @@
+// The locks that the machines of the network vote on (locks::LockService), for the clients of this
+// host: requests go to the machine, its notices become updates, events and sentences for users.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "daemon/daemon_identity.h"
+#include "daemon/drivers/event_log.h"
+#include "daemon/drivers/host_clock.h"
+#include "daemon/drivers/transport.h"
+#include "protocol/lock/lock_service.h"
+
+namespace tempo::daemon {
+
+// The locks of a host by its settings and its record on disk; unset: no native locks.
+std::optional<locks::LockService> make_lock_service(const DaemonIdentity& identity,
+                                                    wire::Directory& directory);
+
+class NativeLocks {
+ public:
+  // All must outlive the locks.
+  struct Parts {
+    const DaemonIdentity* identity = nullptr;
+    const Transport* transport = nullptr;
+    HostRuntime* host = nullptr;
+    EventLog* events = nullptr;
+  };
+  explicit NativeLocks(const Parts& parts) : parts_(parts) {}
+
+  static constexpr bool kAnswersQuickly = true;  // a request takes only a few datagrams
+
+  // An error is a sentence for the client; otherwise updates follow.
+  Result<void> acquire(const locks::Acquire& request);
+  void release(locks::ClientId client);
+  std::vector<locks::Known> known() const;
+  bool configured() const { return service() != nullptr; }
+  // One sentence for users: the voters and which of them may fail, or why there are no locks.
+  std::string status() const;
+  // How silent locks are decided now, and why, in one sentence; empty: unused.
+  std::string silent_mode() const;
+
+  // Gives a machine, named by name or id, a vote or takes it away. Returns the number of the change
+  // for `change_result`, or a sentence if it is impossible. One change at a time.
+  Result<std::uint64_t> change_voters(std::string_view machine, bool votes);
+  // Unset: still in progress.
+  std::optional<Result<void>> change_result(std::uint64_t number) const;
+
+  // Returns the update for a client, with the sentence of a refusal; unset: the notice is for
+  // others.
+  std::optional<locks::LockUpdate> on_notice(const locks::LockService::Notice& notice);
+  static void each_second() {}
+
+ private:
+  using Service = locks::LockService;
+
+  const Service* service() const { return parts_.host->machine().locks(); }
+  locks::LockUpdate with_sentence(locks::LockUpdate update) const;
+  bool serves() const;
+  std::size_t voters_found() const;
+  std::int64_t seconds_until_served() const;
+  Result<HostId> find_host(std::string_view text, bool among_voters) const;
+  std::string names_of_voters() const;
+  std::string name_of(HostId host) const;
+  Result<void> result_of(const Service::ChangeEnded& change) const;
+
+  Parts parts_;
+  std::uint64_t changes_ = 0;                 // number of the last change of the voters
+  std::optional<Result<void>> change_ended_;  // its result; unset: in progress
+};
+
+}  // namespace tempo::daemon
