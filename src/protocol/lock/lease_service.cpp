@@ -231,7 +231,8 @@ std::vector<Known> LeaseService::known(Instant now) const {
       known.token = lease->held().token();
     } else {
       for (const auto& promise : lock->grantor().promises()) {
-        if (promise.until <= now) continue;
+        // A promise to itself is an attempt, not a lease: a majority of the voters has not agreed.
+        if (promise.until <= now || promise.ballot.origin == member_.state().self) continue;
         known.mode = promise.mode;
         known.holder = hosts_->host_of(promise.ballot.origin);
         known.until = promise.until;

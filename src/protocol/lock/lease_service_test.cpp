@@ -397,6 +397,17 @@ TEST(LeaseService, ReportsKnownLocks) {
   EXPECT_EQ(there[0].holder, host(0));
 }
 
+// A host that asks without success was shown as the holder, because its own vote was for itself.
+TEST(LeaseService, DoesNotReportAnAttemptAsALease) {
+  LeaseNetwork network(3);
+  network.kill(0);
+  network.kill(2);
+  network.acquire(1, 1, "door");
+  const auto known = network.machine(1).known(network.now());
+  ASSERT_EQ(known.size(), 1);
+  EXPECT_EQ(known[0].holder, kNoHost);
+}
+
 TEST(LeaseService, AnswersWhetherAHostTakesPart) {
   LeaseNetwork network(4);
   network.command(0, LeaseService::AskRecord{host(3)});
