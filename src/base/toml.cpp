@@ -27,25 +27,76 @@ constexpr std::size_t kMaxSyntaxMistakes = 20;
 
 TomlPlace position_of(const toml::source_position& at) { return {at.line, at.column}; }
 
-// Position of the first non-ASCII character that is outside quotes and comments or follows a
-// backslash. toml++ would run into code that it marks as unreachable.
-std::optional<toml::source_position> stray_character(std::string_view text) {
+// The first syntax error of a file.
+struct SyntaxError {
+  toml::source_position at;
+  std::string what;
+};
+
+// Bounds the nesting of a text before the parser recurses: every part of a dotted key and every
+// bracket is one level.
+class Nesting {
+ public:
+  // Takes the next character; `quoted`: it is in a string or a comment. Returns the defect; null:
+  // none.
+  const char* take(char c, bool quoted) {
+    ++length_;
+    if (quoted) {
+      begins_ = false;
+      return nullptr;
+    }
+    if (c == '.')
+      return ++parts_ > kMaxKeyParts ? "a key has at most 8 parts; shorten it" : nullptr;
+    const bool long_key = length_ > kMaxKeyBytes && (c == '=' || (header_ && c == ']'));
+    if (std::string_view("=,[]{}\n").contains(c)) {
+      header_ = c == '[' && (header_ || (begins_ && depth_ == 0));
+      parts_ = 1;
+      length_ = 0;
+    }
+    begins_ = c == '\n' || (begins_ && (c == ' ' || c == '\t'));
+    if (c == '[' || c == '{') ++depth_;
+    if ((c == ']' || c == '}') && depth_ > 0) --depth_;
+    if (depth_ > kMaxDepth) return "values are nested more than 16 deep; remove brackets";
+    return long_key ? "a key has at most 256 characters; shorten it" : nullptr;
+  }
+
+ private:
+  static constexpr std::size_t kMaxKeyParts = 8;
+  static constexpr std::size_t kMaxKeyBytes = 256;
+  static constexpr std::size_t kMaxDepth = 16;
+
+  std::size_t parts_ = 1;   // of the key, if these characters are one
+  std::size_t length_ = 0;  // of the key, in bytes
+  std::size_t depth_ = 0;   // open brackets
+  bool begins_ = true;      // this line has had only blanks
+  bool header_ = false;     // in a table header
+};
+
+// The first place that must not reach the parser. toml++ overflows the stack on deep nesting, and
+// reaches code that it marks as unreachable at a non-ASCII character that is outside quotes and
+// comments or follows a backslash.
+std::optional<SyntaxError> dangerous_text(std::string_view text) {
+  constexpr const char* kStray =
+      "non-ASCII character outside quotes and comments; put it in quotes";
   const auto non_ascii = [&](std::size_t i) {
     return i < text.size() && static_cast<unsigned char>(text[i]) >= 0x80;
   };
+  Nesting nesting;
   toml::source_position at{1, 0};
   bool comment = false;
   std::string quote;  // the delimiter that ends the current string; empty: not in a string
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     ++at.column;
+    const bool plain = c == '\n' ? quote.size() < 3 : quote.empty() && !comment;
+    if (const char* const defect = nesting.take(c, !plain)) return SyntaxError{at, defect};
     if (c == '\n') {
       at = {at.line + 1, 0};
       comment = false;
       if (quote.size() == 1) quote.clear();
     } else if (!quote.empty()) {
       const bool escapes = c == '\\' && quote[0] == '"';
-      if (escapes && non_ascii(i + 1)) return at;
+      if (escapes && non_ascii(i + 1)) return SyntaxError{at, kStray};
       if (escapes && i + 1 < text.size() && text[i + 1] != '\n') {
         ++i;
         ++at.column;
@@ -56,7 +107,7 @@ std::optional<toml::source_position> stray_character(std::string_view text) {
         quote.clear();
       }
     } else if (!comment) {
-      if (non_ascii(i)) return at;
+      if (non_ascii(i)) return SyntaxError{at, kStray};
       comment = c == '#';
       if (c == '"' || c == '\'') {
         quote =
@@ -90,11 +141,6 @@ toml::source_position nameless_header(std::string_view text) {
   return {1, 1};
 }
 
-// The first syntax error of a file.
-struct SyntaxError {
-  toml::source_position at;
-  std::string what;
-};
 Result<toml::table, SyntaxError> parse_unchecked(std::string_view text) {
   try {
     return toml::parse(text);
@@ -137,9 +183,7 @@ toml::source_position from_ascii(std::string_view text, toml::source_position at
 // In a file with a syntax error toml++ may read quoted text as a bare key and reach its unreachable
 // code. An ASCII version of the text is therefore parsed first.
 Result<toml::table, SyntaxError> parse_toml(std::string_view text) {
-  if (const auto at = stray_character(text))
-    return std::unexpected(
-        SyntaxError{*at, "non-ASCII character outside quotes and comments; put it in quotes"});
+  if (auto danger = dangerous_text(text)) return std::unexpected(*std::move(danger));
   if (std::ranges::any_of(text, [](char c) { return static_cast<unsigned char>(c) >= 0x80; })) {
     if (auto ascii = parse_unchecked(to_ascii(text)); !ascii)
       return std::unexpected(
@@ -160,7 +204,7 @@ TomlTable table_of(const toml::table& table) {
   return entries;
 }
 
-// Recursive; the parser limits the nesting of a file.
+// Recursive; `dangerous_text` limits the nesting of a file.
 TomlNode node_of(const toml::node& node) {
   TomlNode read{position_of(node.source().begin), Odd{"a date or time"}};
   if (const auto* flag = node.as_boolean()) read.value = flag->get();

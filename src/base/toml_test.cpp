@@ -70,5 +70,47 @@ TEST(Toml, ReadsASingleValue) {
   EXPECT_FALSE(read_toml_value("1\nb = 2"));
 }
 
+std::string repeated(std::string_view part, int count) {
+  std::string text;
+  for (int i = 0; i < count; ++i) text += part;
+  return text;
+}
+
+// A key of 100,000 dotted parts made 100,000 nested tables, and the recursion of the parser
+// overflowed the stack.
+TEST(Toml, RefusesDeepNesting) {
+  constexpr int kDeep = 100'000;
+  const std::string dotted = repeated("a.", kDeep) + "a";
+  const std::string quoted = repeated("\"=\" . ", kDeep) + "a";
+  const std::string braces = repeated("{a = ", kDeep) + "1" + repeated("}", kDeep);
+  const std::string lists = repeated("[", kDeep) + repeated("]", kDeep);
+  for (const std::string& text :
+       {dotted + " = 1\n", quoted + " = 1\n", '[' + dotted + "]\n", "[[" + dotted + "]]\n",
+        "b = {" + dotted + " = 1}\n", "b = " + braces + "\n", "b = " + lists + "\n"}) {
+    const TomlFile file = read_toml("first = 1\n" + text);
+    ASSERT_EQ(file.mistakes.size(), 1U) << text.substr(0, 20);
+    EXPECT_EQ(file.mistakes[0].at.line, 2U) << text.substr(0, 20);
+  }
+  for (const std::string& value : {'{' + dotted + " = 1}", braces, lists})
+    EXPECT_FALSE(read_toml_value(value)) << value.substr(0, 20);
+  EXPECT_EQ(read_toml(dotted + " = 1\n").mistakes[0].what, "a key has at most 8 parts; shorten it");
+}
+
+TEST(Toml, RefusesLongKeys) {
+  const std::string key(257, 'k');
+  for (const std::string& text : {key + " = 1\n", '"' + key + "\" = 1\n", '[' + key + "]\n"})
+    ASSERT_EQ(read_toml(text).mistakes.size(), 1U) << text;
+}
+
+TEST(Toml, LimitsOnlyKeysAndBrackets) {
+  const TomlFile file =
+      read_toml("# " + repeated(".", 1000) + "\nlist = [" + repeated("\"10.0.0.1\", 1.5, ", 1000) +
+                "2.5]\ntext = \"" + repeated("a.[{", 1000) + "\"\nlong = '''\n" +
+                repeated("a.b = [\n", 1000) + "'''\nnested = [\n[\"" + std::string(300, 'x') +
+                "\"]]\na.b.c.d.e.f.g.h = " + repeated("[", 16) + repeated("]", 16) + "\n[t]\n");
+  ASSERT_TRUE(file.mistakes.empty()) << file.mistakes[0].what << ' ' << file.mistakes[0].at.line;
+  EXPECT_EQ(file.table.size(), 6U);
+}
+
 }  // namespace
 }  // namespace tempo
