@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "daemon/log.h"
 #include "platform/host.h"
 #include "platform/whole_file.h"
 
@@ -28,7 +29,7 @@ Result<std::string> read_secret(const std::string& path, std::string_view option
   if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0)
     return std::unexpected(fmt::format(
         "key file {} is readable by other users; fix it with 'chmod 600 {}'", path, path));
-  return sys::read_file(path, kMaxKeyBytes);
+  return sys::read_file(path, kMaxKeyBytes).text;
 }
 
 // Signed elections need the key of this machine and the list of all keys.
@@ -42,7 +43,7 @@ Result<std::shared_ptr<const auth::NodeKeys>> read_node_keys(const config::Setti
   TRY(secret, read_secret(settings.node_key_file, "--node "));
   const auto seed = auth::parse_node_key(secret);
   if (!seed) return fail(settings.node_key_file)(seed.error());
-  auto list = auth::parse_node_list(sys::read_file(settings.node_list_file, kMaxListBytes));
+  auto list = auth::parse_node_list(sys::read_file(settings.node_list_file, kMaxListBytes).text);
   if (!list) return fail(settings.node_list_file)(list.error());
   auto keys = auth::NodeKeys::make(*seed, *std::move(list));
   if (!keys) return fail(settings.node_list_file)(keys.error());
@@ -94,7 +95,9 @@ Result<DaemonIdentity> load_identity(const config::Settings& settings) {
   }
   identity.host = sys::host_id(identity.machine_id);
   identity.name = settings.name.empty() ? sys::host_name() : settings.name;
-  identity.state = read_state(settings.state_dir);
+  LoadedState loaded = read_state(settings.state_dir);
+  if (!loaded.lost.empty()) log_warning(loaded.lost);
+  identity.state = loaded.state;
   return identity;
 }
 

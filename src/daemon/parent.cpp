@@ -323,7 +323,7 @@ int run_standalone(DaemonIdentity identity) {
       return kFailed;
     }
     if (const int status = (*worker)->run(); status != kSuspended) return status;
-    identity.state.rate = read_state(identity.settings.state_dir).rate;
+    identity.state.rate = read_state(identity.settings.state_dir).state.rate;
   }
 }
 

@@ -45,12 +45,21 @@ State parse_state(std::string_view text) {
   return state;
 }
 
-State read_state(const std::string& directory) {
-  return parse_state(sys::read_file(path_in(directory), kMaxBytes));
+LoadedState read_state(const std::string& directory) {
+  const sys::Record record = sys::read_record(path_in(directory), kMaxBytes);
+  if (record.state != sys::FileState::lost) return {.state = parse_state(record.text)};
+  LoadedState loaded{
+      .state = parse_state(record.previous.value_or("")),
+      .lost = fmt::format("{}; {}", record.error,
+                          record.previous ? "using the state saved before it"
+                                          : "the rate of the clock must be learned again")};
+  // The lost record may have counted one more incarnation.
+  if (record.previous) ++loaded.state.incarnation;
+  return loaded;
 }
 
 Result<void> write_state(const std::string& directory, const State& state) {
-  return sys::replace_file(path_in(directory), state_text(state));
+  return sys::write_record(path_in(directory), state_text(state));
 }
 
 Incarnation next_incarnation(const State& last, std::int64_t seconds_since_1970) {

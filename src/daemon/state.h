@@ -1,7 +1,7 @@
 // State kept across restarts: the incarnation and the rate of the clock.
 //
-// One small text file, replaced atomically: a crash leaves the old or the new one. A missing or
-// damaged file does not prevent the start: the defaults apply.
+// One small record (platform/whole_file.h). A lost record does not prevent the start: the
+// predecessor or the defaults apply, and the caller gets the reason for the log.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,11 @@ State parse_state(std::string_view text);  // unknown or invalid values keep the
 std::string rate_text(double rate);
 std::optional<double> parse_rate(std::string_view text);
 
-State read_state(const std::string& directory);
+struct LoadedState {
+  State state{};
+  std::string lost{};  // reason why the record could not be used; empty: good or absent
+};
+LoadedState read_state(const std::string& directory);
 Result<void> write_state(const std::string& directory, const State& state);
 
 // The next incarnation: above the last one and above the seconds since 2020, so that incarnations

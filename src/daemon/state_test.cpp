@@ -29,16 +29,34 @@ TEST(State, RoundTrips) {
   const Directory directory;
   const State state{.incarnation = 17, .rate = -50e-6};
   ASSERT_TRUE(write_state(directory.path(), state));
-  EXPECT_EQ(read_state(directory.path()).incarnation, state.incarnation);
-  EXPECT_DOUBLE_EQ(read_state(directory.path()).rate, state.rate);
+  EXPECT_EQ(read_state(directory.path()).state.incarnation, state.incarnation);
+  EXPECT_DOUBLE_EQ(read_state(directory.path()).state.rate, state.rate);
+  EXPECT_EQ(read_state(directory.path()).lost, "");
   EXPECT_FALSE(std::filesystem::exists(directory.path() + "/state.new"));
 }
 
 TEST(State, HasDefaultsWithoutAFile) {
-  EXPECT_EQ(read_state("/nonexistent"), State{});
+  EXPECT_EQ(read_state("/nonexistent").state, State{});
+  EXPECT_EQ(read_state("/nonexistent").lost, "");
   const auto written = write_state("/nonexistent", {});
   ASSERT_FALSE(written);
   EXPECT_NE(written.error().find("/nonexistent/state"), std::string::npos);
+}
+
+// One changed digit was taken for the rate of the clock, and an unreadable file for a first start.
+TEST(State, ALostFileIsReportedAndReplacedByItsPredecessor) {
+  const Directory directory;
+  ASSERT_TRUE(write_state(directory.path(), {.incarnation = 17, .rate = -50e-6}));
+  ASSERT_TRUE(write_state(directory.path(), {.incarnation = 18, .rate = -51e-6}));
+  const std::string path = directory.path() + "/state";
+  std::ofstream(path) << "lives 10\nrate_ppt 5\n";
+  const LoadedState loaded = read_state(directory.path());
+  EXPECT_EQ(loaded.state.incarnation, 18U) << "the lost file may have counted one more";
+  EXPECT_DOUBLE_EQ(loaded.state.rate, -50e-6);
+  EXPECT_NE(loaded.lost.find(path + " is damaged"), std::string::npos) << loaded.lost;
+  std::filesystem::remove(path + ".old");
+  EXPECT_EQ(read_state(directory.path()).state, State{});
+  EXPECT_NE(read_state(directory.path()).lost, "");
 }
 
 TEST(State, HasDefaultsForDamagedValues) {

@@ -117,7 +117,7 @@ TEST_F(SuspendedWorker, EndsAndDoesNotTouchTheClock) {
   ASSERT_FALSE(worker_->events().newest().empty());
   EXPECT_EQ(worker_->events().newest().back().what, "slept");
   EXPECT_THAT(worker_->events().newest().back().details, HasSubstr("suspended for 5s"));
-  EXPECT_NEAR(read_state(directory_).rate, 12e-6, 1e-9);
+  EXPECT_NEAR(read_state(directory_).state.rate, 12e-6, 1e-9);
 }
 
 // The suspension starts after the check of the round and before the clock is followed.

@@ -1,49 +1,193 @@
 #include "platform/whole_file.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
+#include <utility>
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fnv.h"
 #include "platform/descriptor.h"
 
 namespace tempo::sys {
 namespace {
 
-// The new name is durable only after fsync() of the directory.
-bool sync_directory(const std::string& path) {
+constexpr mode_t kMode = 0644;
+constexpr std::size_t kMaxRecord = std::size_t{1} << 20;  // longest record, in bytes
+
+std::string directory_of(const std::string& path) {
   const std::string directory = path.substr(0, path.rfind('/') + 1);
-  const Descriptor opened{
-      ::open(directory.empty() ? "." : directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-  return !opened.none() && ::fsync(opened.number()) == 0;
+  return directory.empty() ? "." : directory;
+}
+
+FileText lost(std::string error) {
+  return {.state = FileState::lost, .text = {}, .error = std::move(error)};
+}
+
+// --- reading ---
+
+// The text of an open file. Not a regular file: reading could block.
+FileText text_of(const Descriptor& file, const struct stat& status, const std::string& path,
+                 std::size_t most) {
+  if (!S_ISREG(status.st_mode))
+    return lost(fmt::format("{} is not a regular file; replace it by one", path));
+  std::string text(most + 1, '\0');
+  std::size_t size = 0;
+  while (size < text.size()) {
+    const ssize_t got = ::read(file.number(), text.data() + size, text.size() - size);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0)
+      return lost(fmt::format("cannot read {}: {}; check the disk", path, std::strerror(errno)));
+    if (got == 0) break;
+    size += static_cast<std::size_t>(got);
+  }
+  if (size > most)
+    return lost(fmt::format("{} is larger than {} bytes; check the path", path, most));
+  text.resize(size);
+  return {.state = FileState::good, .text = std::move(text), .error = {}};
+}
+
+// Reads the file if `objection` has none to its status; else it is lost for that reason.
+template <class Objection>
+FileText read_if(const std::string& path, std::size_t most, Objection objection) {
+  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
+  if (file.none()) {
+    const int error = errno;
+    struct stat link{};
+    if (error == ENOENT && ::lstat(path.c_str(), &link) != 0) return {};
+    if (error == ENOENT)
+      return lost(fmt::format("{} is a link to a file that does not exist; restore it", path));
+    errno = error;
+    return lost(fmt::format("cannot read {}: {}; check its owner and its mode", path,
+                            std::strerror(errno)));
+  }
+  struct stat status{};
+  if (::fstat(file.number(), &status) != 0)
+    return lost(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
+  if (std::string why = objection(status); !why.empty()) return lost(std::move(why));
+  return text_of(file, status, path, most);
+}
+
+// --- records ---
+
+constexpr std::string_view kChecksum = "checksum ";
+constexpr std::size_t kTrailerBytes = kChecksum.size() + 17;
+
+std::string previous_of(const std::string& path) { return path + ".old"; }
+
+std::string trailer_of(std::string_view text) {
+  return fmt::format("{}{:016x}\n", kChecksum, fnv1a(std::as_bytes(std::span(text))));
+}
+
+// One generation of a record, without its trailer.
+FileText read_generation(const std::string& path, std::size_t most) {
+  FileText file = read_file(path, most + kTrailerBytes);
+  if (file.state != FileState::good) return file;
+  const std::size_t size = file.text.size() - std::min(kTrailerBytes, file.text.size());
+  const std::string trailer = file.text.substr(size);
+  file.text.resize(size);
+  if (trailer != trailer_of(file.text))
+    return lost(fmt::format("{} is damaged: its checksum is wrong", path));
+  return file;
+}
+
+// --- writing ---
+
+std::unexpected<std::string> write_failure(const std::string& path, int error) {
+  return std::unexpected(fmt::format("cannot write {}: {}; free space or check the rights of {}",
+                                     path, std::strerror(error), directory_of(path)));
+}
+
+bool write_all(const Descriptor& file, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(file.number(), text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+// Writes a new file and returns when its contents are on disk. A link in its place is not followed.
+Result<void> write_fresh(const std::string& path, std::string_view text) {
+  ::unlink(path.c_str());  // of a writer that died
+  const Descriptor file{
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kMode)};
+  if (file.none()) return write_failure(path, errno);
+  // The mode does not depend on the umask: the worker has another user and reads these files.
+  if (::fchmod(file.number(), kMode) == 0 && write_all(file, text) && ::fsync(file.number()) == 0)
+    return {};
+  const int error = errno;
+  ::unlink(path.c_str());
+  return write_failure(path, error);
+}
+
+// The new name is durable only after fsync() of the directory.
+Result<void> put_in_place(const std::string& fresh, const std::string& path) {
+  const Descriptor directory{
+      ::open(directory_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  if (directory.none() || ::rename(fresh.c_str(), path.c_str()) != 0 ||
+      ::fsync(directory.number()) != 0)
+    return write_failure(path, errno);
+  return {};
 }
 
 }  // namespace
 
-Result<void> replace_file(const std::string& path, std::string_view text) {
-  const std::string fresh = path + ".new";
-  const auto failed = [&](const char* what) {
-    return std::unexpected(fmt::format("cannot {} {}: {}", what, fresh, std::strerror(errno)));
-  };
-  const int file = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (file < 0) return failed("write");
-  const ssize_t written = ::write(file, text.data(), text.size());
-  const bool whole = written == static_cast<ssize_t>(text.size()) && ::fsync(file) == 0;
-  if (::close(file) != 0 || !whole) return failed("write");
-  if (::rename(fresh.c_str(), path.c_str()) != 0 || !sync_directory(path)) return failed("rename");
-  return {};
+FileText read_file(const std::string& path, std::size_t most) {
+  return read_if(path, most, [](const struct stat&) { return std::string{}; });
 }
 
-std::string read_file(const std::string& path, std::size_t most) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text(most, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  return text;
+FileText read_secret(const std::string& path, std::size_t most, std::span<const uid_t> owners) {
+  return read_if(path, most, [&](const struct stat& status) -> std::string {
+    if (!S_ISREG(status.st_mode)) return {};  // has its own message
+    if (status.st_uid != 0 && std::ranges::find(owners, status.st_uid) == owners.end())
+      return fmt::format(
+          "{0} belongs to user {1}, who could replace it; fix it with 'chown root {0}'", path,
+          status.st_uid);
+    if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0)
+      return fmt::format("{0} is open to other users (mode {1:04o}); fix it with 'chmod 600 {0}'",
+                         path, status.st_mode & 07777U);
+    return {};
+  });
+}
+
+Result<void> replace_file(const std::string& path, std::string_view text) {
+  const std::string fresh = path + ".new";
+  if (auto written = write_fresh(fresh, text); !written) return written;
+  return put_in_place(fresh, path);
+}
+
+Record read_record(const std::string& path, std::size_t most) {
+  FileText current = read_generation(path, most);
+  if (current.state == FileState::good)
+    return {.state = FileState::good, .text = std::move(current.text), .previous = {}, .error = {}};
+  FileText previous = read_generation(previous_of(path), most);
+  if (current.state == FileState::absent && previous.state == FileState::absent) return {};
+  Record record{.state = FileState::lost, .text = {}, .previous = {}, .error = {}};
+  record.error = current.state == FileState::lost
+                     ? current.error
+                     : fmt::format("{} is missing, but {} exists", path, previous_of(path));
+  if (previous.state == FileState::good) record.previous = std::move(previous.text);
+  return record;
+}
+
+Result<void> write_record(const std::string& path, std::string_view text) {
+  const std::string fresh = path + ".new";
+  if (auto written = write_fresh(fresh, std::string(text) + trailer_of(text)); !written)
+    return written;
+  // The current generation keeps its name until the new one takes it.
+  if (read_generation(path, kMaxRecord).state == FileState::good) {
+    const std::string previous = previous_of(path);
+    ::unlink(previous.c_str());
+    if (::link(path.c_str(), previous.c_str()) != 0) return write_failure(previous, errno);
+  }
+  return put_in_place(fresh, path);
 }
 
 }  // namespace tempo::sys

@@ -1,17 +1,57 @@
-// Small files that are replaced atomically: after a crash the old or the new contents are there.
+// Small files that are read and written as a whole, and records, whose loss is noticed.
+//
+// Everything that is read has one of three answers: absent (there is no such file), good, or lost
+// (it exists, or existed, and cannot be used). A caller must not treat lost as absent: that would
+// take a file that cannot be read for one that was never written.
+//
+// A file is replaced atomically: after a crash the old or the new contents are there. A record also
+// has a checksum over its whole text, and two generations: PATH and, as PATH.old, its predecessor.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+
+#include <sys/types.h>
 
 #include "base/result.h"
 
 namespace tempo::sys {
 
-// The contents are on disk when this returns.
+enum class FileState : std::uint8_t { absent, good, lost };
+
+struct FileText {
+  FileState state = FileState::absent;
+  std::string text{};   // good: the contents
+  std::string error{};  // lost: file, reason and cure, for users
+};
+
+// Reads a regular file. Lost: it cannot be read, or has more than `most` bytes.
+FileText read_file(const std::string& path, std::size_t most);
+
+// The same for a secret. Lost also: its owner is neither root nor one of `owners`, or its mode
+// gives any right to group or others.
+FileText read_secret(const std::string& path, std::size_t most, std::span<const uid_t> owners);
+
+// Replaces a file, with mode 0644. The contents and the name are on disk when this returns.
 Result<void> replace_file(const std::string& path, std::string_view text);
 
-// Reads at most `most` bytes; empty if the file cannot be read.
-std::string read_file(const std::string& path, std::size_t most);
+struct Record {
+  FileState state = FileState::absent;  // absent: both generations are
+  std::string text{};                   // good: the text of the last `write_record`
+  // Lost: an intact predecessor of the last text. The lost text was written after it, so a reader
+  // that has made promises in its records can take it as a lower bound only. Unset: lost too.
+  std::optional<std::string> previous{};
+  std::string error{};  // lost: file, reason and cure, for users
+};
+
+// `most` is the longest text, in bytes.
+Record read_record(const std::string& path, std::size_t most);
+
+// The record is on disk when this returns. A damaged generation never replaces an intact one.
+Result<void> write_record(const std::string& path, std::string_view text);
 
 }  // namespace tempo::sys

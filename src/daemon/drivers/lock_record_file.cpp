@@ -13,7 +13,7 @@ std::string lock_record_path(const std::string& state_dir) { return state_dir + 
 
 std::optional<locks::LockRecord> read_lock_record(const std::string& state_dir, HostId host) {
   const auto record =
-      locks::parse_lock_record(sys::read_file(lock_record_path(state_dir), kMaxRecordBytes));
+      locks::parse_lock_record(sys::read_file(lock_record_path(state_dir), kMaxRecordBytes).text);
   if (!record || record->host != host) return std::nullopt;
   return record;
 }
