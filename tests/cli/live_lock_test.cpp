@@ -324,10 +324,44 @@ TEST(FenceCheck, RefusesTokensOlderThanTheNewest) {
             (json{{"accepted", false}, {"token", "101"}, {"newest", "1099528404993"}}));
   EXPECT_EQ(check("-1").status, 2);
   EXPECT_EQ(check("x").status, 2);
-  std::ofstream(file) << "not a token\n";
-  EXPECT_EQ(check("5").status, 2);
   std::filesystem::remove(file);
   EXPECT_EQ(Child({"fence-check", "/nonexistent/dir/file", "5"}).wait().status, 2);
+}
+
+// A crash left an empty file, and the next check accepted any token.
+TEST(FenceCheck, RefusesEveryTokenIfTheNewestIsLost) {
+  const std::string file =
+      (std::filesystem::temp_directory_path() / fmt::format("tempo-lost-fence-{}", getpid()))
+          .string();
+  for (const char* text : {"", "\n", "100", "10\n99", "not a token\n", "100\n\n"}) {
+    std::ofstream(file) << text;
+    const Ended ended = Child({"fence-check", "--json", file, "18446744073709551615"}).wait();
+    EXPECT_EQ(ended.status, 1) << text;
+    EXPECT_EQ(data_of(ended.out), (json{{"accepted", false}, {"token", "18446744073709551615"}}));
+    EXPECT_THAT(ended.out, HasSubstr("the newest token seen is lost"));
+    std::ostringstream kept;
+    kept << std::ifstream(file).rdbuf();
+    EXPECT_EQ(kept.str(), text);
+  }
+  std::filesystem::remove(file);
+}
+
+// Checks at the same time: each of them sees the newest token of all that have ended.
+TEST(FenceCheck, IsExclusive) {
+  const std::string file =
+      (std::filesystem::temp_directory_path() / fmt::format("tempo-busy-fence-{}", getpid()))
+          .string();
+  std::filesystem::remove(file);
+  std::vector<std::unique_ptr<Child>> checks;
+  for (int i = 1; i <= 20; ++i)
+    checks.push_back(std::make_unique<Child>(Words{"fence-check", file, std::to_string(i)}));
+  for (const auto& check : checks) {
+    const Ended ended = check->wait();
+    EXPECT_TRUE(ended.status == 0 || ended.status == 1) << ended.status << ended.err;
+  }
+  EXPECT_EQ(Child({"fence-check", file, "19"}).wait().status, 1);
+  EXPECT_EQ(Child({"fence-check", file, "20"}).wait().status, 0);
+  std::filesystem::remove(file);
 }
 
 }  // namespace
