@@ -1,14 +1,13 @@
 #include "daemon/daemon_identity.h"
 
-#include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include <fmt/core.h>
-#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "daemon/log.h"
+#include "platform/confinement.h"
 #include "platform/host.h"
 #include "platform/whole_file.h"
 
@@ -19,17 +18,19 @@ namespace {
 constexpr std::size_t kMaxKeyBytes = 4096;
 constexpr std::size_t kMaxListBytes = 65536;
 
-// `option` is the option of 'tempo keygen' that creates such a file.
-Result<std::string> read_secret(const std::string& path, std::string_view option) {
-  struct stat status{};
-  if (::stat(path.c_str(), &status) != 0)
-    return std::unexpected(
-        fmt::format("cannot read the key file {}: {}; create it with 'tempo keygen {}{}'", path,
-                    std::strerror(errno), option, path));
-  if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0)
-    return std::unexpected(fmt::format(
-        "key file {} is readable by other users; fix it with 'chmod 600 {}'", path, path));
-  return sys::read_file(path, kMaxKeyBytes).text;
+sys::FileText read_secret(const config::Settings& settings, const std::string& path) {
+  std::vector<uid_t> owners{::geteuid()};
+  if (const auto user = sys::user_id(settings.user)) owners.push_back(*user);
+  return sys::read_secret(path, kMaxKeyBytes, owners);
+}
+
+// Reason why a key file has no text. `option` is the option of 'tempo keygen' that creates such a
+// file.
+std::unexpected<std::string> no_secret(const sys::FileText& file, const std::string& path,
+                                       std::string_view option) {
+  if (file.state == sys::FileState::lost) return std::unexpected("key file: " + file.error);
+  return std::unexpected(fmt::format(
+      "key file: {0} does not exist; create it with 'tempo keygen {1}{0}'", path, option));
 }
 
 // Signed elections need the key of this machine and the list of all keys.
@@ -40,10 +41,14 @@ Result<std::shared_ptr<const auth::NodeKeys>> read_node_keys(const config::Setti
       return std::unexpected(fmt::format("{}: {}", path, why));
     };
   };
-  TRY(secret, read_secret(settings.node_key_file, "--node "));
-  const auto seed = auth::parse_node_key(secret);
+  const sys::FileText secret = read_secret(settings, settings.node_key_file);
+  if (secret.state != sys::FileState::good)
+    return no_secret(secret, settings.node_key_file, "--node ");
+  const auto seed = auth::parse_node_key(secret.text);
   if (!seed) return fail(settings.node_key_file)(seed.error());
-  auto list = auth::parse_node_list(sys::read_file(settings.node_list_file, kMaxListBytes).text);
+  const sys::FileText listed = sys::read_file(settings.node_list_file, kMaxListBytes);
+  if (listed.state == sys::FileState::lost) return std::unexpected(listed.error);
+  auto list = auth::parse_node_list(listed.text);
   if (!list) return fail(settings.node_list_file)(list.error());
   auto keys = auth::NodeKeys::make(*seed, *std::move(list));
   if (!keys) return fail(settings.node_list_file)(keys.error());
@@ -52,29 +57,38 @@ Result<std::shared_ptr<const auth::NodeKeys>> read_node_keys(const config::Setti
 
 }  // namespace
 
-Result<std::string> read_key_file(const config::Settings& settings) {
-  if (settings.key_file.empty()) return "";
-  struct stat status{};
-  if (!settings.key_file_given && ::stat(settings.key_file.c_str(), &status) != 0 &&
-      errno == ENOENT)
-    return "";
-  return read_secret(settings.key_file, "");
+Result<KeyFile> read_keys(const config::Settings& settings) {
+  const std::string& path = settings.key_file;
+  if (path.empty()) return KeyFile{};
+  sys::FileText file = read_secret(settings, path);
+  if (file.state == sys::FileState::absent && !settings.key_file_given) return KeyFile{};
+  if (file.state != sys::FileState::good) return no_secret(file, path, "");
+  auto keys = auth::parse_keys(file.text);
+  if (!keys)
+    return std::unexpected(fmt::format(
+        "key file: {0}: {1}; restore it, or create a key with 'tempo keygen --force {0}'", path,
+        keys.error()));
+  return KeyFile{.text = std::move(file.text), .keys = auth::Keyring(std::move(*keys))};
 }
 
-Result<auth::Keyring> parse_key_file(const config::Settings& settings, std::string_view text) {
-  if (text.empty()) return auth::Keyring{};
-  Result<std::vector<auth::Key>> keys = auth::parse_keys(text);
-  if (!keys) return std::unexpected(fmt::format("{}: {}", settings.key_file, keys.error()));
-  return auth::Keyring(std::move(*keys));
+Result<KeyFile> read_keys_again(const config::Settings& settings, const auth::Keyring& in_use) {
+  TRY(file, read_keys(settings));
+  if (file.keys.empty() && !in_use.empty())
+    return std::unexpected(
+        settings.key_file.empty()
+            ? "a reload does not remove the last key; restart tempod to run without a key"
+            : fmt::format("key file: {} does not exist, but tempod uses a key; restore the file, "
+                          "or restart tempod to run without a key",
+                          settings.key_file));
+  return file;
 }
 
 Result<DaemonIdentity> load_identity(const config::Settings& settings) {
-  TRY(text, read_key_file(settings));
-  TRY(keys, parse_key_file(settings, text));
+  TRY(key_file, read_keys(settings));
   TRY(node_keys, read_node_keys(settings));
   DaemonIdentity identity;
   identity.settings = settings;
-  identity.keys = std::move(keys);
+  identity.keys = std::move(key_file.keys);
   identity.node_keys = std::move(node_keys);
   identity.machine_id = settings.machine_id;
   identity.machine_id_from = "the configuration";

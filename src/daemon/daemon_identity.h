@@ -5,7 +5,6 @@
 
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "api/settings.h"
@@ -31,8 +30,8 @@ struct DaemonIdentity {
   State state;
 };
 
-// Reads keys and state and determines the id of this host. A required key file that is missing, or
-// one that others can read, is an error.
+// Reads keys and state and determines the id of this host. A key file that cannot be used is an
+// error.
 Result<DaemonIdentity> load_identity(const config::Settings& settings);
 
 // In a simulator many daemons share one machine id: unless the settings have a machine id, the
@@ -47,8 +46,15 @@ wire::Codec make_codec(const DaemonIdentity& identity);
 // The current networks according to the settings.
 Result<std::vector<sys::NetworkOptions>> networks_of(const config::Settings& settings);
 
-// Text of the key file; empty if there is none and none is required.
-Result<std::string> read_key_file(const config::Settings& settings);
-Result<auth::Keyring> parse_key_file(const config::Settings& settings, std::string_view text);
+struct KeyFile {
+  std::string text{};
+  auth::Keyring keys{};  // empty: no key is configured
+};
+// Reads the cluster keys. There is none only if the settings say so, or if there is no file at the
+// default path. Everything else is an error: a file that is empty, unreadable, not regular, of
+// another user than root and the daemon's, or open to others.
+Result<KeyFile> read_keys(const config::Settings& settings);
+// The same for a daemon that runs: also an error if it would lose its last key.
+Result<KeyFile> read_keys_again(const config::Settings& settings, const auth::Keyring& in_use);
 
 }  // namespace tempo::daemon

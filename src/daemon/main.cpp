@@ -14,6 +14,7 @@
 
 namespace {
 
+constexpr int kFailed = 1;
 constexpr int kBadUsage = 2;
 
 struct Flag {
@@ -89,7 +90,7 @@ int main(int argc, char** argv) {
   auto identity = tempo::daemon::load_identity(*settings);
   if (!identity) {
     tempo::daemon::log_error(identity.error());
-    return kBadUsage;
+    return kFailed;
   }
   return standalone ? tempo::daemon::run_standalone(std::move(*identity))
                     : tempo::daemon::run_with_parent(std::move(*identity), read_settings);

@@ -208,22 +208,22 @@ class Parent {
       log_error("reload: nothing was changed");
       return;
     }
-    const auto text = read_key_file(*settings);
-    const auto keys = text ? parse_key_file(*settings, *text) : std::unexpected(text.error());
-    if (!keys) {
-      log_error(fmt::format("reload: {}; nothing was changed", keys.error()));
+    const auto file = read_keys_again(*settings, identity_.keys);
+    if (!file) {
+      log_error(fmt::format("reload: {}; nothing was changed", file.error()));
       return;
     }
     const Difference found = difference(identity_.settings, *settings);
     identity_.settings = changed(identity_.settings, *settings);
-    identity_.keys = *keys;
+    identity_.keys = file->keys;
     set_log_level(identity_.settings.log_level);
     hint_ = std::make_unique<CrashHint>(identity_);
-    if (!line.send(reload_text(identity_.settings, *text))) {
+    if (!line.send(reload_text(identity_.settings, file->text))) {
       log_error("reload: cannot send the settings to the worker; restart tempod");
       return;
     }
-    log_info(fmt::format("reloaded: {} cluster key{}{}", keys->size(), keys->size() == 1 ? "" : "s",
+    const std::size_t keys = file->keys.size();
+    log_info(fmt::format("reloaded: {} cluster key{}{}", keys, keys == 1 ? "" : "s",
                          found.now.empty() ? "" : "; changed: " + listed(found.now)));
     if (!found.restart.empty())
       log_warning(fmt::format("reload: restart tempod to change {}", listed(found.restart)));

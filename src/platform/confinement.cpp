@@ -61,6 +61,11 @@ Result<void> lock_memory() {
   return {};
 }
 
+std::optional<uid_t> user_id(const std::string& name) {
+  const passwd* const entry = name.empty() ? nullptr : getpwnam(name.c_str());
+  return entry == nullptr ? std::nullopt : std::optional{entry->pw_uid};
+}
+
 Result<void> drop_privileges(const Privileges& privileges) {
   uid_t user = getuid();
   gid_t group = getgid();

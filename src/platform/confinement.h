@@ -6,7 +6,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+
+#include <sys/types.h>
 
 #include "base/result.h"
 
@@ -20,6 +23,9 @@ enum class Children : std::uint8_t {
 // SCHED_FIFO with a priority of 1 to 99.
 Result<void> run_real_time(int priority, Children children = Children::same);
 Result<void> lock_memory();  // locks pages once they are used, now and later
+
+// Unset: there is no such user.
+std::optional<uid_t> user_id(const std::string& name);
 
 struct Privileges {
   std::string user;           // user to switch to; empty: keep the current user

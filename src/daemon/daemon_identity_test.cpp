@@ -1,0 +1,111 @@
+// Reading the cluster keys: nothing but an absent file at the default path means "no key".
+#include "daemon/daemon_identity.h"
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "platform/confinement.h"
+
+namespace tempo::daemon {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+class KeyFiles : public testing::Test {
+ protected:
+  KeyFiles() {
+    std::string pattern = (fs::temp_directory_path() / "tempo-keys-XXXXXX").string();
+    directory_ = ::mkdtemp(pattern.data());
+    settings_.key_file = directory_ + "/key";
+  }
+  ~KeyFiles() override { fs::remove_all(directory_); }
+
+  void put(const std::string& text, mode_t mode = 0600) const {
+    std::ofstream(settings_.key_file) << text;
+    ASSERT_EQ(::chmod(settings_.key_file.c_str(), mode), 0);
+  }
+  std::string error() const {
+    const auto read = read_keys(settings_);
+    return read ? "" : read.error();
+  }
+
+  const std::string key_ = "tempo-key-1 " + std::string(63, 'a') + "b\n";
+  std::string directory_;
+  config::Settings settings_;
+};
+
+TEST_F(KeyFiles, AreOptionalAtTheDefaultPath) {
+  const auto none = read_keys(settings_);
+  ASSERT_TRUE(none) << none.error();
+  EXPECT_TRUE(none->keys.empty());
+  settings_.key_file_given = true;
+  EXPECT_THAT(error(), HasSubstr("key does not exist; create it with 'tempo keygen "));
+  settings_.key_file.clear();
+  EXPECT_TRUE(read_keys(settings_)->keys.empty());
+}
+
+TEST_F(KeyFiles, AreRead) {
+  put(key_);
+  const auto read = read_keys(settings_);
+  ASSERT_TRUE(read) << read.error();
+  EXPECT_EQ(read->keys.size(), 1U);
+  EXPECT_EQ(read->text, key_);
+}
+
+// An empty or unreadable key file meant "no key": the daemon believed every sender.
+TEST_F(KeyFiles, ThatCannotBeUsedAreErrors) {
+  put("");
+  EXPECT_THAT(error(), HasSubstr("contains no key; restore it"));
+  put("# only a comment\n");
+  EXPECT_THAT(error(), HasSubstr("contains no key"));
+  put(key_, 0640);
+  EXPECT_THAT(error(), HasSubstr("fix it with 'chmod 600 "));
+  put(key_, 0604);
+  EXPECT_THAT(error(), HasSubstr("fix it with 'chmod 600 "));
+  put(key_ + std::string(5000, '#'));
+  EXPECT_THAT(error(), HasSubstr("is larger than 4096 bytes"));
+  fs::remove(settings_.key_file);
+  fs::create_directory(settings_.key_file);
+  EXPECT_THAT(error(), HasSubstr("is not a regular file"));
+  fs::remove(settings_.key_file);
+  fs::create_symlink(directory_ + "/gone", settings_.key_file);
+  EXPECT_THAT(error(), HasSubstr("is a link to a file that does not exist"));
+  fs::remove(settings_.key_file);
+  fs::create_symlink(settings_.key_file, settings_.key_file);  // a loop: open() fails
+  EXPECT_THAT(error(), HasSubstr("cannot read"));
+}
+
+TEST_F(KeyFiles, BelongToRootOrTheDaemon) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root to give a file away";
+  put(key_);
+  const auto daemon = sys::user_id("daemon");
+  ASSERT_TRUE(daemon);
+  ASSERT_EQ(::chown(settings_.key_file.c_str(), *daemon, 0), 0);
+  EXPECT_THAT(error(), HasSubstr("fix it with 'chown root "));
+  settings_.user = "daemon";
+  EXPECT_EQ(error(), "");
+}
+
+// A reload with a lost key file turned authentication off.
+TEST_F(KeyFiles, DoNotVanishInAReload) {
+  put(key_);
+  const auth::Keyring in_use = read_keys(settings_)->keys;
+  EXPECT_TRUE(read_keys_again(settings_, in_use));
+  fs::remove(settings_.key_file);
+  const auto gone = read_keys_again(settings_, in_use);
+  ASSERT_FALSE(gone);
+  EXPECT_THAT(gone.error(), HasSubstr("restore the file, or restart tempod to run without a key"));
+  settings_.key_file.clear();
+  EXPECT_FALSE(read_keys_again(settings_, in_use));
+  EXPECT_TRUE(read_keys_again(settings_, {})) << "there was none before";
+}
+
+}  // namespace
+}  // namespace tempo::daemon
