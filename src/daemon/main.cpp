@@ -1,4 +1,5 @@
 // tempod: the daemon. See man/tempod.8.
+#include <chrono>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -10,12 +11,15 @@
 #include "daemon/daemon_identity.h"
 #include "daemon/log.h"
 #include "daemon/parent.h"
+#include "platform/directory_lock.h"
 #include "tempo_version.h"
 
 namespace {
 
 constexpr int kFailed = 1;
 constexpr int kBadUsage = 2;
+// The worker of a daemon that was killed ends within this time.
+constexpr tempo::Nanos kLockTimeout = std::chrono::seconds(2);
 
 struct Flag {
   const char* flag;
@@ -87,6 +91,12 @@ int main(int argc, char** argv) {
   }
   tempo::daemon::open_log("tempod", std::getenv("JOURNAL_STREAM") != nullptr);
   tempo::daemon::set_log_level(settings->log_level);
+  // Before anything else: a second daemon must not touch the state of the first.
+  const auto lock = tempo::sys::lock_directory(settings->state_dir, kLockTimeout);
+  if (!lock) {
+    tempo::daemon::log_error(lock.error());
+    return kFailed;
+  }
   auto identity = tempo::daemon::load_identity(*settings);
   if (!identity) {
     tempo::daemon::log_error(identity.error());

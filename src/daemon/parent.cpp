@@ -34,6 +34,7 @@ namespace tempo::daemon {
 namespace {
 
 constexpr int kFailed = 1;
+constexpr int kUnusable = 4;  // exit status of a worker that another start would not help
 constexpr Nanos kMinUptime = 10s;  // a worker that dies sooner is restarted after a pause
 constexpr Nanos kMaxPause = 10s;
 constexpr int kMaxHooks = 16;  // most hooks that run at once
@@ -49,8 +50,10 @@ int work(const DaemonIdentity& identity, const ParentLine& parent) {
     return kFailed;
   }
   auto control_server = ControlServer::open(**worker, identity.settings.socket);
-  if (!control_server)
-    log_warning(fmt::format("cannot open the control socket: {}", control_server.error()));
+  if (!control_server) {
+    log_error(fmt::format("cannot open the control socket: {}", control_server.error()));
+    return kUnusable;
+  }
   if (const std::string path = page::path_for(identity.settings.socket); !path.empty()) {
     auto page = page::Writer::open(path);
     if (page)
@@ -97,6 +100,7 @@ class Parent {
       const int status = run_worker();
       if (was_suspended(status) && stopping_) return 0;
       if (WIFEXITED(status) && (WEXITSTATUS(status) == 0 || stopping_)) return WEXITSTATUS(status);
+      if (WIFEXITED(status) && WEXITSTATUS(status) == kUnusable) return kFailed;
       orphan_page(identity_.settings.socket);
       if (was_suspended(status)) {
         log_info("machine was suspended; starting a new worker");

@@ -194,14 +194,16 @@ Result<UdpNetwork::Socket> UdpNetwork::bind_one(const NetworkOptions& options,
                                                 const Address& address) const {
   TRY(descriptor, plain_socket(address.family(), SOCK_DGRAM, 0));
   const int number = descriptor.number();
-  // Several processes may share a broadcast address; each receives a copy.
-  if (!set_option(number, SOL_SOCKET, SO_REUSEADDR, 1)) return failure("SO_REUSEADDR");
   if (address.family() == AF_INET && !set_option(number, SOL_SOCKET, SO_BROADCAST, 1))
     return failure("SO_BROADCAST");
   if (address.family() == AF_INET6) set_option(number, IPPROTO_IPV6, IPV6_V6ONLY, 1);
   const bool is_for_all = std::ranges::find_if(everyone_, [&](const Address& one) {
                             return one.with_port(0) == address.with_port(0);
                           }) != everyone_.end();
+  // Several processes may share a broadcast address; each receives a copy. The first address is the
+  // own one: a second daemon there is an error.
+  if (is_for_all && !sockets_.empty() && !set_option(number, SOL_SOCKET, SO_REUSEADDR, 1))
+    return failure("SO_REUSEADDR");
   if (is_for_all && !options.interface.empty()) {
     // Two interfaces may have the same broadcast address. Without the privilege for this call the
     // socket receives from both, and the caller recognises duplicates.

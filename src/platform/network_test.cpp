@@ -120,6 +120,26 @@ TEST_F(Loopback, BroadcastReachesAllOthers) {
   EXPECT_FALSE(two->receive()) << "its own";
 }
 
+// With SO_REUSEADDR on every socket a second daemon opened the addresses of the first, and the
+// kernel gave each datagram to one of them.
+TEST_F(Loopback, OnlyTheBroadcastAddressIsShared) {
+  const auto one = demo("127.0.0.1");
+  const NetworkOptions same{.label = "same",
+                            .bind = {address("127.0.0.1"), address("127.255.255.255")},
+                            .everyone = {address("127.255.255.255")},
+                            .port = port_of(*one)};
+  const auto second = Network::open(same, *oscillator_);
+  ASSERT_FALSE(second);
+  EXPECT_NE(second.error().find("Address already in use"), std::string::npos) << second.error();
+  // Also where the own address is one of the peers.
+  const NetworkOptions peers{
+      .label = "peers", .bind = {address("127.0.0.4")}, .everyone = {address("127.0.0.4")}};
+  const auto first_peer = opened(peers);
+  NetworkOptions again = peers;
+  again.port = port_of(*first_peer);
+  EXPECT_FALSE(Network::open(again, *oscillator_));
+}
+
 // Datagrams of another program on this host, and of another host with the same port, must pass.
 TEST_F(Loopback, FiltersOnlyItsOwnBroadcasts) {
   const auto one = demo("127.0.0.1");

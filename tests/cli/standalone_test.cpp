@@ -31,13 +31,19 @@ TEST(Standalone, LeadsOnALimitedKernel) {
 
 // The limited kernel ends a program that makes any other call.
 TEST(Standalone, IsRequiredThere) {
+  const std::string directory =
+      (std::filesystem::temp_directory_path() / fmt::format("tempo-required-{}", getpid()))
+          .string();
+  std::filesystem::create_directory(directory);
   Child tempod(words_of(fmt::format("LD_PRELOAD={} ASAN_OPTIONS=verify_asan_link_order=0 {} "
-                                    "--config /dev/null --clock none --set key-file=\"\"",
-                                    TEMPO_NARROW_KERNEL, TEMPO_TEMPOD)),
+                                    "--config /dev/null --clock none --state-dir {} --set "
+                                    "key-file=\"\"",
+                                    TEMPO_NARROW_KERNEL, TEMPO_TEMPOD, directory)),
                "/usr/bin/env");
   const Ended ended = tempod.wait();
   EXPECT_EQ(ended.status, 86) << ended.err;
   EXPECT_THAT(ended.err, HasSubstr("narrow kernel: there is no "));
+  std::filesystem::remove_all(directory);
 }
 
 }  // namespace
