@@ -73,6 +73,7 @@ struct Settings {
   std::string socket = "/run/tempo/tempod.sock";  // socket
   std::string user = "tempo";  // user: to run as when started as root; empty: root
   std::string hook;            // hook: program called on events; empty: none
+  std::string hook_user;       // hook-user: user of the hook; empty: `user`
   bool realtime = true;        // realtime: real-time scheduling and locked memory
   std::string machine_id;      // machine-id; empty: the host's
 

@@ -64,6 +64,7 @@ const std::map<std::string, std::string>& samples() {
       {"socket", "\"/tmp/tempod.sock\""},
       {"user", "\"\""},
       {"hook", "\"/usr/local/bin/notify\""},
+      {"hook-user", "\"operator\""},
       {"realtime", "false"},
       {"machine-id", "\"0123\""},
       {"timers.adjtime-ms", "900"},

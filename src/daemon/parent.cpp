@@ -4,7 +4,6 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <span>
@@ -28,16 +27,17 @@
 #include "daemon/worker.h"
 #include "platform/clocks/oscillator.h"
 #include "platform/confinement.h"
+#include "platform/hook_runner.h"
 #include "platform/whole_file.h"
 
 namespace tempo::daemon {
 namespace {
 
 constexpr int kFailed = 1;
-constexpr int kUnusable = 4;  // exit status of a worker that another start would not help
+constexpr int kUnusable = 4;       // exit status of a worker that another start would not help
 constexpr Nanos kMinUptime = 10s;  // a worker that dies sooner is restarted after a pause
 constexpr Nanos kMaxPause = 10s;
-constexpr int kMaxHooks = 16;  // most hooks that run at once
+constexpr int kMaxEvents = 16;  // most messages of the worker between two other tasks
 constexpr std::array kSignals{SIGTERM, SIGINT, SIGHUP};
 
 volatile std::sig_atomic_t g_signal = 0;
@@ -91,12 +91,18 @@ class Parent {
       if (const auto raised = sys::run_real_time(kPriority, sys::Children::ordinary); !raised)
         log_warning(raised.error());
 
+    const auto hook_user = user_of(identity_.settings);
+    if (!hook_user) {
+      log_error(hook_user.error());
+      return kFailed;
+    }
+    hook_user_ = *hook_user;
+
     Nanos pause{0};
     for (;;) {
       new_incarnation(identity_);
       save_state();
-      const auto clock = sys::real_oscillator();
-      const Instant started = clock->now();
+      const Instant started = clock_->now();
       const int status = run_worker();
       if (was_suspended(status) && stopping_) return 0;
       if (WIFEXITED(status) && (WEXITSTATUS(status) == 0 || stopping_)) return WEXITSTATUS(status);
@@ -114,14 +120,14 @@ class Parent {
               ? fmt::format("worker killed by signal {}; restarting it", WTERMSIG(status))
               : fmt::format("worker exited with status {}; restarting it", WEXITSTATUS(status)));
       if (stopping_) return kFailed;
-      if (clock->now() - started > kMinUptime)
+      if (clock_->now() - started > kMinUptime)
         pause = 0s;
       else
         pause = std::min(pause == 0s && WIFSIGNALED(status) ? Nanos{100ms} : 2 * pause + 500ms,
                          Nanos{kMaxPause});
-      const Instant until = clock->now() + pause;
-      while (clock->now() < until && !stopping_) {
-        wait({}, until - clock->now());
+      const Instant until = clock_->now() + pause;
+      while (clock_->now() < until && !stopping_) {
+        wait({}, until - clock_->now());
         take_signal(0);
       }
       if (stopping_) return kFailed;
@@ -169,7 +175,7 @@ class Parent {
       int status = 0;
       for (pid_t ended = 0; (ended = ::waitpid(-1, &status, WNOHANG)) > 0;) {
         if (ended == child) return status;
-        --hooks_;
+        hook_ended(status);
       }
       if (ready > 0 && (waiting.revents & POLLHUP) != 0) {
         while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
@@ -217,6 +223,12 @@ class Parent {
       log_error(fmt::format("reload: {}; nothing was changed", file.error()));
       return;
     }
+    const auto hook_user = user_of(*settings);
+    if (!hook_user) {
+      log_error(fmt::format("reload: {}; nothing was changed", hook_user.error()));
+      return;
+    }
+    hook_user_ = *hook_user;
     const Difference found = difference(identity_.settings, *settings);
     identity_.settings = changed(identity_.settings, *settings);
     identity_.keys = file->keys;
@@ -240,7 +252,7 @@ class Parent {
   }
 
   void receive_events(const ParentLine& line) {
-    for (int i = 0; i < kMaxHooks && receive_event(line); ++i) {
+    for (int i = 0; i < kMaxEvents && receive_event(line); ++i) {
     }
   }
 
@@ -282,18 +294,32 @@ class Parent {
     line.send(fmt::format("{}\t{}", kLocksWritten, message.substr(0, tab)));
   }
 
-  // Runs the hook with the name and the sentence of the event as arguments.
+  // The user of the hooks, checked; empty: the current one.
+  static Result<std::string> user_of(const config::Settings& settings) {
+    if (settings.hook.empty()) return "";
+    return sys::user_of_hooks(settings.hook_user, settings.user);
+  }
+
   void run_hook(const std::string& what, const std::string& details) {
-    if (identity_.settings.hook.empty() || hooks_ >= kMaxHooks) return;
-    const pid_t hook = ::fork();
-    if (hook == 0) {
-      restore_signals();
-      ::setenv("TEMPO_EVENT", what.c_str(), 1);
-      ::execl(identity_.settings.hook.c_str(), identity_.settings.hook.c_str(), what.c_str(),
-              details.c_str(), static_cast<char*>(nullptr));
-      ::_exit(127);
-    }
-    if (hook > 0) ++hooks_;
+    if (identity_.settings.hook.empty()) return;
+    const auto outcome = hooks_.run({.program = identity_.settings.hook, .user = hook_user_},
+                                    clock_->now(), what, details);
+    const bool started = outcome == sys::HookRunner::Outcome::started;
+    if (!started && !std::exchange(hooks_dropped_, true))
+      log_warning("hook: some events were dropped; too many occurred at once");
+    if (started) hooks_dropped_ = false;
+  }
+
+  void hook_ended(int status) {
+    hooks_.ended();
+    if (!WIFEXITED(status)) return;
+    if (WEXITSTATUS(status) == sys::HookRunner::kNotSwitched)
+      log_warning(
+          fmt::format("hook: cannot switch to user '{}'; start tempod as root", hook_user_));
+    if (WEXITSTATUS(status) == sys::HookRunner::kNotRun)
+      log_warning(fmt::format(
+          "hook: cannot run {}; check that it exists and that {} may execute it",
+          identity_.settings.hook, hook_user_.empty() ? "tempod" : "user '" + hook_user_ + "'"));
   }
 
   DaemonIdentity identity_;
@@ -303,8 +329,11 @@ class Parent {
   bool stopping_ = false;
   int forwarded_signal_ = 0;  // signal sent to the worker when stopping
   bool leads_ = false;        // the worker is master, by its last event
-  int hooks_ = 0;
-  std::string disk_error_;  // last error, logged once; empty: none
+  std::unique_ptr<sys::Oscillator> clock_ = sys::real_oscillator();
+  sys::HookRunner hooks_{[this] { restore_signals(); }};
+  std::string hook_user_;       // user of the hooks; empty: the current one
+  bool hooks_dropped_ = false;  // the last event had no hook; logged once
+  std::string disk_error_;      // last error, logged once; empty: none
 };
 
 }  // namespace

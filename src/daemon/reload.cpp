@@ -92,6 +92,7 @@ constexpr std::array kRows{
     Row{"socket", same<&Settings::socket>},
     Row{"user", same<&Settings::user>},
     Row{"hook", same<&Settings::hook>, take<&Settings::hook>},
+    Row{"hook-user", same<&Settings::hook_user>, take<&Settings::hook_user>},
     Row{"realtime", same<&Settings::realtime>},
     Row{"machine-id", same<&Settings::machine_id>},
     Row{"timers.adjtime-ms", same_timer<&Timing::adjtime>},

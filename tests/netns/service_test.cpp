@@ -25,12 +25,13 @@ std::string text_of(const std::string& path) {
   return text.str();
 }
 
-// Creates a hook that records its arguments; returns its path.
+// Creates a hook that records its event, its user and its number of arguments; returns its path.
 std::string make_hook(const Host& host) {
   std::string path = host.directory() + "/hook";
-  std::ofstream(path) << fmt::format("#!/bin/sh\necho \"$TEMPO_EVENT|$1|$2\" >> {}/called\n",
-                                     host.directory());
-  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+  std::ofstream(path) << fmt::format(
+      "#!/bin/sh\necho \"$TEMPO_EVENT|$(id -un)|$#|$TEMPO_EVENT_TEXT\" >> {}/called\n",
+      host.directory());
+  std::filesystem::permissions(path, std::filesystem::perms(0755));
   return path;
 }
 std::string called(const Host& host) { return text_of(host.directory() + "/called"); }
@@ -40,6 +41,7 @@ TEST_F(Netns, HooksAreCalledOnEvents) {
   Site site(options());
   for (int i = 0; i < 2; ++i)
     site.add({.far = i == 1,
+              .user = "nobody",
               .arguments = {"--set", "bound-alarm-us=0.001", "--hook",
                             fmt::format("{}/{}/hook", site.directory(), i + 1)}});
   for (std::size_t i = 0; i < 2; ++i) make_hook(site.host(i));
@@ -48,7 +50,7 @@ TEST_F(Netns, HooksAreCalledOnEvents) {
       << logs(site);
   const auto first = static_cast<std::size_t>(site.master());
   const auto hooked = [&](std::size_t i, const std::string& what) {
-    return called(site.host(i)).find(fmt::format("{0}|{0}|", what)) != std::string::npos;
+    return called(site.host(i)).find(fmt::format("{}|nobody|0|", what)) != std::string::npos;
   };
   // The clock of the master is network time: it has no bound to exceed.
   ASSERT_TRUE(site.wait(
@@ -56,7 +58,7 @@ TEST_F(Netns, HooksAreCalledOnEvents) {
       << called(site.host(0)) << called(site.host(1));
   EXPECT_FALSE(hooked(1 - first, "became-master"));
   EXPECT_THAT(called(site.host(first)),
-              HasSubstr("became-master|became-master|eth0: this machine is master, epoch"));
+              HasSubstr("became-master|nobody|0|eth0: this machine is master, epoch"));
   site.set_trunk(false);
   ASSERT_TRUE(site.wait(20s, [&] { return hooked(1 - first, "became-master"); })) << logs(site);
   site.set_trunk(true);
@@ -71,16 +73,16 @@ TEST_F(Netns, HooksAreCalledOnEvents) {
 // A dead worker cannot report its death: the parent does.
 TEST_F(Netns, TheHookIsCalledWhenTheWorkerDies) {
   Site site(options());
-  const Host& host =
-      site.add({.arguments = {"--hook", fmt::format("{}/1/hook", site.directory())}});
+  const Host& host = site.add({.arguments = {"--hook", fmt::format("{}/1/hook", site.directory()),
+                                             "--set", "hook-user=\"daemon\""}});
   make_hook(host);
   site.start_all();
   ASSERT_TRUE(site.wait(20s, [&] {
-    return called(host).find("became-master|became-master") != std::string::npos;
+    return called(host).find("became-master|daemon|0|") != std::string::npos;
   })) << logs(site);
   host.kill_worker();
   ASSERT_TRUE(site.wait(5s, [&] {
-    return called(host).find("lost-master|lost-master|the worker died") != std::string::npos;
+    return called(host).find("lost-master|daemon|0|the worker died") != std::string::npos;
   })) << called(host);
 }
 
