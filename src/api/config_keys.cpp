@@ -168,6 +168,10 @@ const std::vector<Key>& keys() {  // NOLINT(readability-function-size): one tabl
                put_text<&Settings::hook_user>, bad_text),
       flag_key("realtime", "true", "Request real-time scheduling and lock memory",
                put_flag<&Settings::realtime>),
+      flag_key("system-call-filter", "true",
+               "Restrict the worker to the system calls that it needs; false: for kernels without "
+               "seccomp",
+               put_flag<&Settings::system_call_filter>),
       text_key("machine-id", "the host's",
                "Machine id from which the host id is derived, for several tempods on one host",
                put_text<&Settings::machine_id>, bad_text),

@@ -71,11 +71,12 @@ struct Settings {
   std::string log_level = "info";  // log-level: error, warning or info
   std::string state_dir = "/var/lib/tempo";       // state-dir
   std::string socket = "/run/tempo/tempod.sock";  // socket
-  std::string user = "tempo";  // user: to run as when started as root; empty: root
-  std::string hook;            // hook: program called on events; empty: none
-  std::string hook_user;       // hook-user: user of the hook; empty: `user`
-  bool realtime = true;        // realtime: real-time scheduling and locked memory
-  std::string machine_id;      // machine-id; empty: the host's
+  std::string user = "tempo";      // user: to run as when started as root; empty: root
+  std::string hook;                // hook: program called on events; empty: none
+  std::string hook_user;           // hook-user: user of the hook; empty: `user`
+  bool realtime = true;            // realtime: real-time scheduling and locked memory
+  bool system_call_filter = true;  // system-call-filter
+  std::string machine_id;          // machine-id; empty: the host's
 
   Nanos longest_lease() const { return std::max(lock_lease, lock_lease_max); }
 };

@@ -65,6 +65,7 @@ const std::map<std::string, std::string>& samples() {
       {"user", "\"\""},
       {"hook", "\"/usr/local/bin/notify\""},
       {"hook-user", "\"operator\""},
+      {"system-call-filter", "false"},
       {"realtime", "false"},
       {"machine-id", "\"0123\""},
       {"timers.adjtime-ms", "900"},

@@ -70,6 +70,9 @@ void fields(View& view, const Visit& visit) {
   visit("profile", view.profile);
   visit("authenticated", view.authenticated);
   visit("keys", view.keys);
+  visit("user", view.user);
+  visit("capabilities", view.capabilities);
+  visit("system_call_filter", view.system_call_filter);
   visit("clock", view.clock);
   visit("status", view.status);
   visit("time_ns", view.time_ns);

@@ -75,9 +75,13 @@ struct Snapshot {
   std::string profile;
   bool authenticated = false;  // a key is in use
   std::uint32_t keys = 0;      // valid keys
-  std::string clock;           // system, software, none
-  std::string status;          // unsynchronized, holdover, synchronized, leads
-  std::int64_t time_ns = 0;    // the steered clock, since 1970
+  // Confinement in force in the process that answers.
+  std::string user;                       // name of its user
+  std::vector<std::string> capabilities;  // effective ones: "sys_time", "net_bind_service"
+  bool system_call_filter = false;        // a system call filter is loaded
+  std::string clock;                      // system, software, none
+  std::string status;                     // unsynchronized, holdover, synchronized, leads
+  std::int64_t time_ns = 0;               // the steered clock, since 1970
   std::int64_t earliest_ns = 0;
   std::int64_t latest_ns = 0;  // earliest and latest are equal extremes when unsynchronized
   double offset_us = 0;        // this clock minus network time, by the last estimate

@@ -25,6 +25,9 @@ Snapshot sample() {
                     .profile = "lan",
                     .authenticated = true,
                     .keys = 1,
+                    .user = "tempo",
+                    .capabilities = {"net_bind_service", "sys_time"},
+                    .system_call_filter = true,
                     .clock = "system",
                     .status = "synchronized",
                     .time_ns = 1'700'000'000'123'456'789,
@@ -108,7 +111,8 @@ TEST(SnapshotJson, HasThisForm) {
   EXPECT_EQ(
       to_json(snapshot),
       R"({"version":"1","name":"a\nb","id":"","cluster":"","pid":0,"uptime_s":0.0,)"
-      R"("profile":"","authenticated":false,"keys":0,"clock":"","status":"","time_ns":"0",)"
+      R"("profile":"","authenticated":false,"keys":0,"user":"","capabilities":[],)"
+      R"("system_call_filter":false,"clock":"","status":"","time_ns":"0",)"
       R"("earliest_ns":"0","latest_ns":"0","offset_us":0.0,"rate_ppm":0.0,"timescale_generation":0,)"
       R"("exchanges":0,"reference":"","may_lead":true,"locks":"","warnings":[],"networks":[],)"
       R"("members":[{"name":"c","id":"","address":"","role":"","self":false,)"
@@ -194,7 +198,19 @@ TEST(StatusText, OfAFollower) {
       "  cluster   ship, 3 members, profile lan, authenticated with a key\n"
       "  locks     3 voters; locks survive the loss of 1\n"
       "  group     web: stern leads, term 1099528404993, 3 candidates, by load, algorithm b1\n"
-      "  tempod    0.1.0, id 00000000000000b0, process 4242, up 1 h 2 min\n");
+      "  tempod    0.1.0, id 00000000000000b0, process 4242, up 1 h 2 min\n"
+      "  runs as   user tempo, net_bind_service, sys_time, system call filter\n");
+}
+
+TEST(StatusText, OfAProcessThatIsNotConfined) {
+  Snapshot snapshot = sample();
+  snapshot.user = "root";
+  snapshot.capabilities.assign(41, "any");
+  snapshot.system_call_filter = false;
+  EXPECT_THAT(status_text(snapshot),
+              HasSubstr("  runs as   user root, 41 capabilities, no system call filter\n"));
+  snapshot.capabilities.clear();
+  EXPECT_THAT(status_text(snapshot), HasSubstr("user root, no capabilities, no system"));
 }
 
 TEST(StatusText, OfAGroupWithoutLeader) {

@@ -63,6 +63,17 @@ std::string group_text(const GroupView& group) {
               group.held.empty() || group.held == group.algorithm ? "" : "held by " + group.held}));
 }
 
+std::string confinement_text(const Snapshot& snapshot) {
+  constexpr std::size_t kMaxCapabilities = 8;
+  const std::size_t count = snapshot.capabilities.size();
+  const std::string all = joined(snapshot.capabilities);
+  return joined({"user " + snapshot.user,
+                 count == 0                 ? "no capabilities"
+                 : count > kMaxCapabilities ? fmt::format("{} capabilities", count)
+                                            : all,
+                 snapshot.system_call_filter ? "system call filter" : "no system call filter"});
+}
+
 std::string optional_micros(const std::optional<double>& us) { return us ? micros_text(*us) : "-"; }
 
 std::string role_text(const MemberView& member) {
@@ -138,6 +149,7 @@ std::string status_text(const Snapshot& snapshot) {
                                        snapshot.groups.size() - shown));
   text += line("tempod", fmt::format("{}, id {}, process {}, up {}", snapshot.version, snapshot.id,
                                      snapshot.pid, uptime_text(snapshot.uptime_s)));
+  if (!snapshot.user.empty()) text += line("runs as", confinement_text(snapshot));
   for (const std::string& warning : snapshot.warnings) text += line("warning", warning);
   return text;
 }

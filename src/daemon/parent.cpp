@@ -43,6 +43,24 @@ constexpr std::array kSignals{SIGTERM, SIGINT, SIGHUP};
 volatile std::sig_atomic_t g_signal = 0;
 void note_signal(int signal) { g_signal = signal; }
 
+// Confines the worker. Priority and locked memory make it more precise, so it runs without them;
+// everything else is required.
+Result<void> confine(const config::Settings& settings) {
+  if (::geteuid() == 0) {
+    if (settings.realtime)
+      for (const auto& done : {sys::run_real_time(kPriority), sys::lock_memory()})
+        if (!done) log_warning(done.error());
+    auto dropped = sys::drop_privileges(
+        {.user = settings.user, .set_clock = settings.clock == config::ClockKind::system});
+    if (!dropped) return dropped;
+  }
+  if (!settings.system_call_filter) return {};
+  auto filtered = sys::filter_system_calls({.writes_files = true});
+  if (filtered) return filtered;
+  return std::unexpected(filtered.error() +
+                         "; set system-call-filter = false to run without it on this kernel");
+}
+
 int work(const DaemonIdentity& identity, const ParentLine& parent) {
   auto worker = Worker::create(identity, &parent);
   if (!worker) {
@@ -61,7 +79,10 @@ int work(const DaemonIdentity& identity, const ParentLine& parent) {
     else
       log_warning(page.error());
   }
-  for (const std::string& error : (*worker)->confine()) log_warning(error);
+  if (const auto confined = confine(identity.settings); !confined) {
+    log_error(confined.error());
+    return kUnusable;
+  }
   return (*worker)->run();
 }
 

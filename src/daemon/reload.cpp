@@ -94,6 +94,7 @@ constexpr std::array kRows{
     Row{"hook", same<&Settings::hook>, take<&Settings::hook>},
     Row{"hook-user", same<&Settings::hook_user>, take<&Settings::hook_user>},
     Row{"realtime", same<&Settings::realtime>},
+    Row{"system-call-filter", same<&Settings::system_call_filter>},
     Row{"machine-id", same<&Settings::machine_id>},
     Row{"timers.adjtime-ms", same_timer<&Timing::adjtime>},
     Row{"timers.loop-ms", same_timer<&Timing::loop>},

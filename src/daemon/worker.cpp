@@ -7,7 +7,6 @@
 
 #include <fmt/core.h>
 #include <sys/poll.h>
-#include <unistd.h>
 
 #include "base/number_text.h"
 #include "base/span_text.h"
@@ -17,7 +16,6 @@
 #include "daemon/log.h"
 #include "daemon/reload.h"
 #include "machine/overloaded.h"
-#include "platform/confinement.h"
 #include "platform/whole_file.h"
 
 namespace tempo::daemon {
@@ -373,23 +371,6 @@ obs::Snapshot Worker::snapshot() {
                         .reelect_refused = reelect_.limiter().refused(),
                         .locks = locks_.configured() ? locks_.status() : "",
                         .groups = groups_.known()});
-}
-
-std::vector<std::string> Worker::confine() {
-  std::vector<std::string> errors;
-  const auto attempt = [&](const Result<void>& done) {
-    if (!done) errors.push_back(done.error());
-  };
-  if (identity_.settings.realtime && ::geteuid() == 0) {
-    attempt(sys::run_real_time(kPriority));
-    attempt(sys::lock_memory());
-  }
-  if (::geteuid() == 0)
-    attempt(
-        sys::drop_privileges({.user = identity_.settings.user,
-                              .set_clock = identity_.settings.clock == config::ClockKind::system}));
-  attempt(sys::filter_system_calls({.writes_files = true}));
-  return errors;
 }
 
 }  // namespace tempo::daemon

@@ -46,10 +46,6 @@ class Worker {
   static Result<std::unique_ptr<Worker>> create(const DaemonIdentity& identity,
                                                 Instruments instruments, const ParentLine* parent);
 
-  // Drops privileges. Call it once, after `create` and before `run`. Returns one sentence for each
-  // step that failed.
-  std::vector<std::string> confine();
-
   // Publishes the time in this page. Without a page, clients ask for the time on the control
   // socket.
   void publish_to(page::Writer page) { clock_.publish_to(std::move(page)); }

@@ -2,8 +2,12 @@
 
 #include <array>
 #include <cerrno>
+#include <charconv>
+#include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <memory>
+#include <string_view>
 #include <system_error>
 
 #include <cap-ng.h>
@@ -70,7 +74,10 @@ Result<void> drop_privileges(const Privileges& privileges) {
   uid_t user = getuid();
   gid_t group = getgid();
   const passwd* const entry = privileges.user.empty() ? nullptr : getpwnam(privileges.user.c_str());
-  const bool unknown = entry == nullptr && !privileges.user.empty();
+  if (entry == nullptr && !privileges.user.empty())
+    return std::unexpected(fmt::format(
+        "user '{}' does not exist; create it (systemd-sysusers) or set user = \"\" to run as root",
+        privileges.user));
   if (entry != nullptr) {
     user = entry->pw_uid;
     group = entry->pw_gid;
@@ -106,10 +113,6 @@ Result<void> drop_privileges(const Privileges& privileges) {
     return std::unexpected("cannot drop the capabilities of this process");
   }
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return failure("no_new_privs");
-  if (unknown)
-    return std::unexpected(fmt::format(
-        "user '{}' does not exist; create it (systemd-sysusers) or set user = \"\" to run as root",
-        privileges.user));
   return {};
 }
 
@@ -207,6 +210,41 @@ Result<void> filter_system_calls(const FilterOptions& options) {
   if (const int failed = seccomp_load(filter.get()); failed != 0)
     return failure("cannot load the system call filter", -failed);
   return {};
+}
+
+namespace {
+
+// Reads the file itself: under the filter no module of the name service can be loaded.
+std::string user_name(uid_t user) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file{std::fopen("/etc/passwd", "re"),
+                                                             &std::fclose};
+  while (const passwd* const entry = file == nullptr ? nullptr : fgetpwent(file.get()))
+    if (entry->pw_uid == user) return entry->pw_name;
+  return fmt::format("{}", user);
+}
+
+std::string status_field(std::string_view name) {
+  std::ifstream file{"/proc/self/status"};
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with(name) && line.substr(name.size()).starts_with(":\t"))
+      return line.substr(name.size() + 2);
+  return "";
+}
+
+}  // namespace
+
+Confinement confinement_in_force() {
+  Confinement confinement{.user = user_name(geteuid())};
+  std::uint64_t effective = 0;
+  const std::string text = status_field("CapEff");
+  std::from_chars(text.data(), text.data() + text.size(), effective, 16);
+  for (unsigned capability = 0; capability < 64; ++capability) {
+    if ((effective >> capability & 1U) == 0) continue;
+    const char* const name = capng_capability_to_name(capability);
+    confinement.capabilities.push_back(name == nullptr ? fmt::format("{}", capability) : name);
+  }
+  confinement.filter = status_field("Seccomp") == "2";
+  return confinement;
 }
 
 }  // namespace tempo::sys

@@ -2,12 +2,14 @@
 //
 // Call each once, in this order, after the sockets are open: real-time priority and locked memory,
 // which need privileges; then drop_privileges (another user, at most two capabilities); then the
-// system call filter. Each returns a Result; without root the caller logs the error and continues.
+// system call filter. Each returns a Result. Without priority and locked memory a daemon is less
+// precise; without the other two it must not run, unless its configuration says so.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <sys/types.h>
 
@@ -34,8 +36,7 @@ struct Privileges {
 };
 
 // Switches to `user` and its groups, keeps those of the two capabilities that are requested and
-// present, and sets no_new_privs. If the user does not exist the result is an error, but everything
-// else is done.
+// present, and sets no_new_privs.
 Result<void> drop_privileges(const Privileges& privileges);
 
 struct FilterOptions {
@@ -47,5 +48,13 @@ struct FilterOptions {
 // readable files: no new process or program, no executable memory, no other kind of socket.
 // Irreversible.
 Result<void> filter_system_calls(const FilterOptions& options);
+
+// The confinement of this process, as the kernel reports it.
+struct Confinement {
+  std::string user{};                       // name; its number if it has no name
+  std::vector<std::string> capabilities{};  // effective ones, e.g. "sys_time"
+  bool filter = false;                      // a system call filter is loaded
+};
+Confinement confinement_in_force();
 
 }  // namespace tempo::sys

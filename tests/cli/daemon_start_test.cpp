@@ -23,12 +23,12 @@ class DaemonStart : public testing::Test {
 
   // A daemon on the loopback interface; `more` overrides its settings.
   Words words(const std::string& state, const std::string& more = "") const {
-    Words all = words_of(
-        fmt::format("--config /dev/null --cluster start-{0} --profile fast --port {1} --clock none "
-                    "--state-dir {2}/{3} --socket {2}/{3}/sock --set user=\"\" --set key-file=\"\" "
-                    "--set machine-id=\"{3}\" --set realtime=false --set bind=[\"127.{4}.11.{5}\"]",
-                    getpid(), 20'000 + getpid() % 10'000, directory_, state, 64 + getpid() % 128,
-                    state == "one" ? 1 : 2));
+    Words all = words_of(fmt::format(
+        "--config /dev/null --cluster start-{0} --profile fast --port {1} --clock none "
+        "--set state-dir={2}/{3} --set socket={2}/{3}/sock --set user=\"\" --set key-file=\"\" "
+        "--set machine-id=\"{3}\" --set realtime=false --set bind=[\"127.{4}.11.{5}\"]",
+        getpid(), 20'000 + getpid() % 10'000, directory_, state, 64 + getpid() % 128,
+        state == "one" ? 1 : 2));
     for (const std::string& word : words_of(more)) all.push_back(word);
     return all;
   }
@@ -113,6 +113,40 @@ TEST_F(DaemonStart, FailsWithoutAStateDirectory) {
   const Ended ended = Child(words("one", "--state-dir /nonexistent/state"), TEMPO_TEMPOD).wait();
   EXPECT_EQ(ended.status, 1);
   EXPECT_THAT(ended.err, HasSubstr("cannot open the directory /nonexistent/state"));
+}
+
+// Without the user the daemon went on as root, with a warning.
+TEST_F(DaemonStart, FailsWithoutItsUser) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root";
+  const Ended ended = Child(words("one", "--user no-such-user"), TEMPO_TEMPOD).wait();
+  EXPECT_EQ(ended.status, 1);
+  EXPECT_THAT(ended.err, HasSubstr("user 'no-such-user' does not exist; create it"));
+}
+
+TEST_F(DaemonStart, FailsIfItsHookWouldRunAsRoot) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root";
+  const Ended ended = Child(words("one", "--hook /bin/true"), TEMPO_TEMPOD).wait();
+  EXPECT_EQ(ended.status, 1);
+  EXPECT_THAT(ended.err, HasSubstr("the hook would run as root"));
+  Child tempod(words("one", "--hook /bin/true --set hook-user=\"root\""), TEMPO_TEMPOD);
+  EXPECT_TRUE(ready(tempod)) << tempod.err();
+}
+
+TEST_F(DaemonStart, ShowsItsConfinement) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root";
+  std::filesystem::permissions(directory_, std::filesystem::perms(0755));
+  for (const bool filter : {true, false}) {
+    Child tempod(words("one", fmt::format("--user daemon --set system-call-filter={}", filter)),
+                 TEMPO_TEMPOD);
+    ASSERT_TRUE(ready(tempod)) << tempod.err();
+    const Ended status = Child({"status", "--json", "--socket", directory_ + "/one/sock"}).wait();
+    const json shown = data_of(status.out);
+    EXPECT_EQ(shown["user"], "daemon") << status.out;
+    EXPECT_EQ(shown["capabilities"], json::array({"net_bind_service"}));
+    EXPECT_EQ(shown["system_call_filter"], filter);
+    kill(tempod.id(), SIGTERM);
+    EXPECT_EQ(tempod.wait().status, 0);
+  }
 }
 
 }  // namespace

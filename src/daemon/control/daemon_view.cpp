@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include "platform/confinement.h"
 #include "tempo_version.h"
 
 namespace tempo::daemon {
@@ -33,6 +34,10 @@ void add_host(const DaemonView& view, obs::Snapshot& shot) {
   shot.authenticated = view.codec->sealed();
   shot.keys = static_cast<std::uint32_t>(identity.keys.size());
   shot.may_lead = identity.settings.may_lead && !view.duplicate_id;
+  static const sys::Confinement confinement = sys::confinement_in_force();  // final in a worker
+  shot.user = confinement.user;
+  shot.capabilities = confinement.capabilities;
+  shot.system_call_filter = confinement.filter;
   shot.locks = view.locks;
   if (!view.codec->sealed()) shot.warnings.emplace_back(kNoKey);
   if (view.duplicate_id)
