@@ -10,6 +10,8 @@
 namespace tempo {
 namespace {
 
+using ::testing::HasSubstr;
+
 constexpr const char* kAnalyze = "/usr/bin/systemd-analyze";
 
 std::string replaced(std::string text, std::string_view what, std::string_view with) {
@@ -41,21 +43,43 @@ TEST(Units, CreateTheUser) {
   std::filesystem::remove_all(root);
 }
 
+std::string unit(const std::string& name) {
+  std::ostringstream text;
+  text << std::ifstream(std::string(TEMPO_PACKAGING) + '/' + name).rdbuf();
+  return text.str();
+}
+
+// Without UMask the worker could not read its lock record under a strict umask of the system, and a
+// short watchdog killed a worker that had only stood still.
+TEST(Units, Confine) {
+  for (const char* name : {"tempod.service", "tempo-etcd.service"}) {
+    const std::string text = unit(name);
+    EXPECT_THAT(text, HasSubstr("\nSystemCallFilter=@system-service")) << name;
+    EXPECT_THAT(text, HasSubstr("\nUMask=0022\n")) << name;
+    EXPECT_THAT(text, HasSubstr("\nLimitNOFILE=1024\n")) << name;
+    EXPECT_THAT(text, HasSubstr("\nNoNewPrivileges=yes\n")) << name;
+  }
+  EXPECT_THAT(unit("tempod.service"), HasSubstr("\nWatchdogSec=2min\n"));
+  const auto longest = config::load_settings("", false, {"locks.lease-ms=60000"});
+  ASSERT_TRUE(longest);
+  EXPECT_LT(longest->lock_lease, 2min);
+  EXPECT_FALSE(config::load_settings("", false, {"locks.lease-ms=60001"})) << "a longer lease";
+}
+
 TEST(Units, AreValid) {
   if (access(kAnalyze, X_OK) != 0) GTEST_SKIP() << "needs systemd-analyze";
   const std::filesystem::path directory =
       std::filesystem::temp_directory_path() / fmt::format("tempo_units_test_{}", getpid());
   std::filesystem::create_directories(directory);
   Words words{"verify", "--man=no"};
-  for (const std::string name : {"tempod.service", "tempo-wait-sync.service"}) {
-    std::ostringstream text;
-    text << std::ifstream(std::string(TEMPO_PACKAGING) + '/' + name).rdbuf();
-    // The units name the installed programs; the test has the built ones.
-    std::ofstream(directory / name)
-        << (name == "tempod.service" ? replaced(text.str(), "/usr/sbin/tempod", TEMPO_TEMPOD)
-                                     : replaced(text.str(), "/usr/bin/tempo", TEMPO_BINARY));
+  // The units name the installed programs; the test has the built ones.
+  const auto add = [&](const char* name, std::string_view installed, std::string_view built) {
+    std::ofstream(directory / name) << replaced(unit(name), installed, built);
     words.push_back((directory / name).string());
-  }
+  };
+  add("tempod.service", "/usr/sbin/tempod", TEMPO_TEMPOD);
+  add("tempo-wait-sync.service", "/usr/bin/tempo", TEMPO_BINARY);
+  add("tempo-etcd.service", "/usr/sbin/tempo-etcd", TEMPO_TEMPOD);
   std::filesystem::create_directories(directory / "tempod.service.d");
   std::filesystem::copy_file(std::string(TEMPO_PACKAGING) + "/tempod-alone.conf",
                              directory / "tempod.service.d" / "alone.conf");
