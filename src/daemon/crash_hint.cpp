@@ -12,10 +12,10 @@ CrashHint::CrashHint(const DaemonIdentity& identity)
 }
 
 void CrashHint::open() {
-  networks_.clear();
-  complete_ = true;
   const auto networks = networks_of(settings_);
+  complete_ = networks.has_value();
   if (!networks) return;
+  networks_.clear();
   for (sys::NetworkOptions options : *networks) {
     // Sends from the first address only, with a port of the kernel's choice: nothing is received
     // here.

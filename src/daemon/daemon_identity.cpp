@@ -175,7 +175,8 @@ Result<std::vector<sys::NetworkOptions>> networks_of(const config::Settings& set
     networks.push_back(std::move(network));
     return networks;
   }
-  networks = sys::find_networks(settings.interfaces, settings.port, settings.ipv6);
+  TRY(found, sys::find_networks(settings.interfaces, settings.port, settings.ipv6));
+  networks = std::move(found);
   if (networks.size() > node::kMaxNetworks) networks.resize(node::kMaxNetworks);
   for (sys::NetworkOptions& network : networks) network.card_stamps = settings.hardware_stamps;
   return networks;

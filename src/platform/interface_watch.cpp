@@ -19,7 +19,7 @@ InterfaceWatch::InterfaceWatch() {
     if (bind(made->number(), reinterpret_cast<const sockaddr*>(&all), sizeof all) == 0)
       route_ = *std::move(made);
   }
-  known_ = interface_addresses();
+  known_ = interface_addresses().value_or(std::vector<InterfaceAddress>{});
 }
 
 std::optional<int> InterfaceWatch::descriptor() const {
@@ -29,9 +29,9 @@ std::optional<int> InterfaceWatch::descriptor() const {
 
 bool InterfaceWatch::changed() {
   drain();
-  std::vector<InterfaceAddress> now = interface_addresses();
-  if (now == known_) return false;
-  known_ = std::move(now);
+  auto now = interface_addresses();
+  if (!now || *now == known_) return false;
+  known_ = *std::move(now);
   return true;
 }
 

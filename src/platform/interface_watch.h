@@ -15,12 +15,13 @@ namespace tempo::sys {
 
 class InterfaceWatch {
  public:
-  InterfaceWatch();  // records the current addresses; always succeeds
+  InterfaceWatch();  // records the current addresses
 
   // Poll it for POLLIN, then call `changed`. Unset: no route socket.
   std::optional<int> descriptor() const;
 
-  // True if the addresses differ from those at the last call. Does not block.
+  // True if the addresses differ from those last known. False if the kernel does not answer: the
+  // last good list stays, and the next call compares again. Does not block.
   bool changed();
 
  private:

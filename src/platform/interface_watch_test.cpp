@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/resource.h>
 
 #include "platform/namespace_test_setup.h"
+#include "platform/network.h"
 
 namespace tempo::sys {
 namespace {
@@ -34,6 +36,24 @@ TEST(InterfaceWatch, DetectsAddedAndRemovedAddresses) {
   ASSERT_TRUE(TestNamespace::ip("addr del 10.1.0.1/24 dev lo"));
   EXPECT_TRUE(reports_change(watch));
   EXPECT_TRUE(watch.changed());
+  EXPECT_FALSE(watch.changed());
+}
+
+// Without a free descriptor getifaddrs() fails, and the daemon took that for "no interfaces": it
+// left all its networks.
+TEST(InterfaceWatch, KeepsTheLastListWithoutDescriptors) {
+  InterfaceWatch watch;
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const auto listed = interface_addresses();
+  const auto found = find_networks({}, 525, false);
+  const bool changed = watch.changed();
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_FALSE(listed);
+  EXPECT_FALSE(found);
+  EXPECT_FALSE(changed);
   EXPECT_FALSE(watch.changed());
 }
 

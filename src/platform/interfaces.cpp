@@ -8,6 +8,7 @@
 #include <net/if.h>
 #include <netinet/in.h>
 
+#include "platform/descriptor.h"
 #include "platform/network.h"
 
 namespace tempo::sys {
@@ -53,10 +54,10 @@ NetworkOptions multicast_network(const InterfaceAddress& found, std::uint16_t po
 
 }  // namespace
 
-std::vector<InterfaceAddress> interface_addresses() {
+Result<std::vector<InterfaceAddress>> interface_addresses() {
   std::vector<InterfaceAddress> all;
   ifaddrs* list = nullptr;
-  if (getifaddrs(&list) != 0) return all;
+  if (getifaddrs(&list) != 0) return failure("cannot list the interfaces");
   for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
     if (entry->ifa_addr == nullptr) continue;
     const int family = entry->ifa_addr->sa_family;
@@ -80,10 +81,10 @@ std::vector<InterfaceAddress> interface_addresses() {
   return all;
 }
 
-std::vector<NetworkOptions> find_networks(std::span<const std::string> only, std::uint16_t port,
-                                          bool ipv6) {
+Result<std::vector<NetworkOptions>> find_networks(std::span<const std::string> only,
+                                                  std::uint16_t port, bool ipv6) {
   std::vector<NetworkOptions> networks;
-  const std::vector<InterfaceAddress> all = interface_addresses();
+  TRY(all, interface_addresses());
   const auto usable = [&](const InterfaceAddress& one) {
     return one.up && !one.loopback &&
            (only.empty() || std::ranges::find(only, one.name) != only.end());

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "platform/address.h"
 
 namespace tempo::sys {
@@ -21,7 +22,8 @@ struct InterfaceAddress {
   bool operator==(const InterfaceAddress&) const = default;
 };
 
-// In the order of the kernel; empty if the kernel does not answer.
-std::vector<InterfaceAddress> interface_addresses();
+// In the order of the kernel. An error, e.g. that no descriptor is free, does not mean that there
+// are no interfaces.
+Result<std::vector<InterfaceAddress>> interface_addresses();
 
 }  // namespace tempo::sys

@@ -53,6 +53,12 @@ void Loop::expect(int descriptor, short events) {
 
 void Loop::forget(int descriptor) { watched_.erase(descriptor); }
 
+void Loop::rest(int descriptor, Nanos span) {
+  const auto found = watched_.find(descriptor);
+  CHECK(found != watched_.end());
+  found->second.rests_until = oscillator_->now() + span;
+}
+
 void Loop::on_signal(int signal, Signalled signalled) {
   CHECK(signal > 0 && signal < NSIG && !handled_.contains(signal));
   struct sigaction action{};
@@ -72,6 +78,7 @@ Loop::Round Loop::wait(Instant deadline) {
     polled_.clear();
     ids_.clear();
     for (const auto& [descriptor, watched] : watched_) {
+      if (now < watched.rests_until) continue;
       polled_.push_back({.fd = descriptor, .events = watched.events, .revents = 0});
       ids_.push_back(watched.id);
     }

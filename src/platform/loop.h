@@ -41,12 +41,14 @@ class Loop {
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 
-  // All three may be called from a callback. A forgotten descriptor gets no more calls; a
+  // All may be called from a callback. A forgotten descriptor gets no more calls; a
   // descriptor that is watched again gets its first call in the next round. Forget a descriptor
   // before closing it.
   void watch(int descriptor, short events, Ready ready);
   void expect(int descriptor, short events);  // changes the events of a watched descriptor
   void forget(int descriptor);
+  // Does not look at a watched descriptor for this long.
+  void rest(int descriptor, Nanos span);
 
   // Called by `wait`, not by the signal handler. Several signals of a kind may cause one call.
   void on_signal(int signal, Signalled signalled);
@@ -73,6 +75,7 @@ class Loop {
     short events;
     std::uint64_t id;  // unique; distinguishes a descriptor number that was reused
     std::shared_ptr<Ready> ready;
+    Instant rests_until{};
   };
   struct Handled {
     Signalled signalled;

@@ -164,6 +164,20 @@ TEST_F(LoopTest, ChangesExpectedEvents) {
   EXPECT_EQ(loop_.wait(later()).called, 1);
 }
 
+TEST_F(LoopTest, DoesNotLookAtARestingDescriptor) {
+  const Pipe pipe;
+  int calls = 0;
+  loop_.watch(pipe.out.number(), POLLIN, [&](short) { ++calls; });
+  pipe.put();
+  loop_.rest(pipe.out.number(), 50ms);
+  const Instant before = oscillator_->now();
+  loop_.wait(before + 20ms);
+  EXPECT_EQ(calls, 0);
+  loop_.wait(before + kLongestWait);
+  EXPECT_EQ(calls, 1);
+  EXPECT_GE(oscillator_->now(), before + 50ms);
+}
+
 TEST_F(LoopTest, HandlesSignalBeforeTheRound) {
   int called = 0;
   loop_.on_signal(SIGUSR1, [&] { ++called; });

@@ -102,7 +102,7 @@ inline constexpr const char* kGroup = "ff12::74:656d:706f";
 // Networks of this host, from its interfaces that are up and not loopback: one for each IPv4 subnet
 // with a broadcast address. With `ipv6`, an interface that has a link-local address uses that one
 // instead. `only` restricts the interfaces; empty: all.
-std::vector<NetworkOptions> find_networks(std::span<const std::string> only, std::uint16_t port,
-                                          bool ipv6);
+Result<std::vector<NetworkOptions>> find_networks(std::span<const std::string> only,
+                                                  std::uint16_t port, bool ipv6);
 
 }  // namespace tempo::sys

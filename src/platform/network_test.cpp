@@ -329,7 +329,7 @@ class Interfaces : public Loopback {
 TEST_F(Interfaces, AreFoundWithTheirSubnets) {
   TEST_NAMESPACE(alone);
   make_pair();
-  const auto all = find_networks({}, 525, false);
+  const auto all = find_networks({}, 525, false).value();
   auto names = labels(all);
   std::ranges::sort(names);
   ASSERT_THAT(names, ElementsAre("left", "left/10.2.0.1", "right"));
@@ -339,16 +339,16 @@ TEST_F(Interfaces, AreFoundWithTheirSubnets) {
   EXPECT_EQ(left->interface, "left");
   EXPECT_FALSE(left->multicast);
   const std::vector<std::string> only{"right"};
-  EXPECT_THAT(labels(find_networks(only, 525, false)), ElementsAre("right"));
+  EXPECT_THAT(labels(*find_networks(only, 525, false)), ElementsAre("right"));
   ASSERT_TRUE(TestNamespace::ip("link set right down"));
-  EXPECT_THAT(find_networks(only, 525, false), IsEmpty());
+  EXPECT_THAT(*find_networks(only, 525, false), IsEmpty());
 }
 
 TEST_F(Interfaces, ReceiveOnlyTheirOwnBroadcasts) {
   TEST_NAMESPACE(alone);
   make_pair();
   const std::vector<std::string> only{"left"};
-  const auto networks = find_networks(only, 0, false);
+  const auto networks = find_networks(only, 0, false).value();
   ASSERT_EQ(networks.size(), 2U);
   const auto first = opened(networks[0]);
   auto other_options = networks[1];
@@ -415,7 +415,7 @@ TEST_F(Interfaces, AreFoundForIpv6OnRequest) {
   if (!TestNamespace::ip("addr add fe80::1/64 dev left nodad")) GTEST_SKIP() << "needs IPv6";
   ASSERT_TRUE(TestNamespace::ip("link set right addrgenmode none"));
   ASSERT_TRUE(TestNamespace::ip("-6 addr flush dev right"));
-  const auto networks = find_networks({}, 525, true);
+  const auto networks = find_networks({}, 525, true).value();
   ASSERT_EQ(networks.size(), 2U);
   EXPECT_EQ(networks[0].label, "left");
   EXPECT_TRUE(networks[0].multicast);

@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -44,6 +45,8 @@ Result<void> remove_stale_socket(const std::string& path) {
   return {};
 }
 
+Descriptor make_spare() { return Descriptor{::open("/dev/null", O_RDONLY | O_CLOEXEC)}; }
+
 }  // namespace
 
 Result<UnixListener> UnixListener::open(const std::string& path, mode_t mode) {
@@ -61,7 +64,7 @@ Result<UnixListener> UnixListener::open(const std::string& path, mode_t mode) {
 }
 
 UnixListener::UnixListener(Descriptor socket, std::string path)
-    : socket_(std::move(socket)), path_(std::move(path)) {
+    : socket_(std::move(socket)), path_(std::move(path)), spare_(make_spare()) {
   struct stat file{};
   if (lstat(path_.c_str(), &file) == 0) {
     device_ = file.st_dev;
@@ -78,6 +81,13 @@ UnixListener::~UnixListener() {
 
 std::optional<Descriptor> UnixListener::accept() {
   Descriptor accepted{::accept(socket_.number(), nullptr, nullptr)};
+  exhausted_ = accepted.none() &&
+               (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM);
+  if (exhausted_) {
+    spare_.close();
+    Descriptor{::accept(socket_.number(), nullptr, nullptr)}.close();
+    spare_ = make_spare();
+  }
   if (accepted.none() || !make_plain(accepted.number())) return std::nullopt;
   return accepted;
 }

@@ -30,6 +30,9 @@ class UnixListener {
   int descriptor() const { return socket_.number(); }  // to poll for POLLIN
   const std::string& path() const { return path_; }
   std::optional<Descriptor> accept();  // next pending connection; nothing: none
+  // The last `accept` found no free descriptor. It closed the connection, so that the client does
+  // not wait, and the caller should stop watching the listener for a moment: more may be pending.
+  bool exhausted() const { return exhausted_; }
 
  private:
   UnixListener(Descriptor socket, std::string path);
@@ -38,6 +41,8 @@ class UnixListener {
   std::string path_;
   dev_t device_ = 0;  // device of the socket file; with `inode_` it identifies the file
   ino_t inode_ = 0;
+  Descriptor spare_;  // closed to accept a connection when no other descriptor is free
+  bool exhausted_ = false;
 };
 
 // For clients: connects, or returns the reason. Does not wait.

@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -55,6 +56,36 @@ TEST_F(UnixSocket, AcceptsAndKnowsCredentials) {
   EXPECT_EQ(peer->user, getuid());
   EXPECT_EQ(peer->group, getgid());
   EXPECT_FALSE(listener->accept());
+}
+
+// Without a free descriptor accept() failed, the listener stayed ready, and the loop of the daemon
+// ran without a pause while its clients waited.
+TEST_F(UnixSocket, RefusesConnectionsWithoutDescriptors) {
+  auto listener = at(path_);
+  ASSERT_TRUE(listener);
+  auto first = connect_unix(path_);
+  auto second = connect_unix(path_);
+  ASSERT_TRUE(first && second);
+  wait_for(listener->descriptor(), POLLIN);
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  // The lowest free number is above all descriptors of the listener: only its spare can be used.
+  const Descriptor probe{dup(0)};
+  const rlimit full{.rlim_cur = static_cast<rlim_t>(probe.number()), .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &full), 0);
+  for (const auto* const client : {&first, &second}) {
+    EXPECT_FALSE(listener->accept());
+    EXPECT_TRUE(listener->exhausted());
+    wait_for((*client)->number(), POLLIN);
+    char byte = 0;
+    EXPECT_EQ(recv((*client)->number(), &byte, 1, 0), 0) << "the client is not left waiting";
+  }
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  auto third = connect_unix(path_);
+  ASSERT_TRUE(third);
+  wait_for(listener->descriptor(), POLLIN);
+  EXPECT_TRUE(listener->accept());
+  EXPECT_FALSE(listener->exhausted());
 }
 
 TEST_F(UnixSocket, FileHasTheModeAndIsRemoved) {

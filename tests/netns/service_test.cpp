@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sys/resource.h>
 
 #include "client/client.h"
 #include "netns.h"
@@ -243,6 +244,34 @@ TEST_F(Netns, TheRateSurvivesAKill) {
     return drifting.worker() > 0 && drifting.worker() != first && drifting.status();
   })) << logs(site);
   EXPECT_THAT(drifting.status()->rate_ppm, close_to_its_drift);
+}
+
+// Without a free descriptor the daemon took its networks for gone, and accept() failed in a loop.
+TEST_F(Netns, RunsOutOfDescriptorsGracefully) {
+  Site site(options());
+  populate(site, 2);
+  ASSERT_TRUE(site.wait(20s, [&] { return site.master() >= 0; })) << logs(site);
+  const Host& host = site.host(0);
+  const pid_t worker = host.worker();
+  rlimit before{};
+  ASSERT_EQ(::prlimit(worker, RLIMIT_NOFILE, nullptr, &before), 0);
+  rlimit full = before;
+  full.rlim_cur = 0;
+  while (std::filesystem::exists(
+      std::filesystem::symlink_status(fmt::format("/proc/{}/fd/{}", worker, full.rlim_cur))))
+    ++full.rlim_cur;
+  ASSERT_EQ(::prlimit(worker, RLIMIT_NOFILE, &full, nullptr), 0);
+  // An address appears. The daemon must list its networks, and cannot.
+  ASSERT_EQ(run({"ip", "-n", host.space(), "address", "add", "10.98.0.1/24", "dev", "eth0"}), 0);
+  // Clients are disconnected, not left waiting. Each answer is a later round of the loop.
+  for (int i = 0; i < 20; ++i) EXPECT_FALSE(host.status());
+  ASSERT_EQ(::prlimit(worker, RLIMIT_NOFILE, &before, nullptr), 0);
+  ASSERT_TRUE(site.wait(10s, [&] {
+    const auto status = host.status();
+    return status && status->networks.size() == 2;
+  })) << logs(site);
+  EXPECT_EQ(host.worker(), worker);
+  EXPECT_EQ(host.log().find("network-down"), std::string::npos) << host.log();
 }
 
 }  // namespace

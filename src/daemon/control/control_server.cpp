@@ -54,6 +54,7 @@ class ControlServer::Impl {
   void accept_clients() {
     for (int i = 0; i < kMaxAcceptsAtOnce; ++i) {
       std::optional<sys::Descriptor> descriptor = listener_.accept();
+      if (listener_.exhausted()) worker_->loop().rest(listener_.descriptor(), 100ms);
       if (!descriptor) return;
       sys::LineConnection socket(*std::move(descriptor));
       const auto peer = socket.peer();

@@ -63,8 +63,10 @@ bool Links::put(std::uint8_t number, const sys::NetworkOptions& options,
 Links::Changes Links::rescan(const config::Settings& settings, bool other_settings) {
   Changes changes;
   if (interfaces_ == nullptr) return changes;
-  if (!interfaces_->changed() && !other_settings && errors_.empty()) return changes;
+  const bool changed = interfaces_->changed() || other_settings || behind_;
+  if (!changed && errors_.empty()) return changes;
   const auto networks = networks_of(settings);
+  behind_ = changed && !networks;
   if (!networks) return changes;
   for (std::uint8_t i = 0; i < count_; ++i) {
     Link& link = links_[i];

@@ -114,7 +114,8 @@ class Links {
   std::uint8_t count_ = 0;
   sys::Losses gone_;                                 // losses of networks that are closed
   std::unique_ptr<sys::InterfaceWatch> interfaces_;  // null: the networks are fixed
-  std::string errors_;  // errors of the last attempt to open networks, logged once
+  std::string errors_;   // errors of the last attempt to open networks, logged once
+  bool behind_ = false;  // the networks could not be listed at the last change
 };
 
 }  // namespace tempo::daemon

@@ -124,8 +124,10 @@ class BridgeImpl final : public Bridge {
   // --- tempod ---
 
   void wait() {
-    std::vector<pollfd> ends{{listener_.descriptor(), POLLIN, 0}};
     Instant due = sys::boot_clock() + kLongestWait;
+    // Without a free descriptor the listener is not watched for one round.
+    const bool listens = !listener_.exhausted();
+    std::vector<pollfd> ends{{listener_.descriptor(), static_cast<short>(listens ? POLLIN : 0), 0}};
     if (!following_) due = std::min(due, follow_at_);
     for (const Connection& client : connections_) {
       ends.push_back({client.connection.descriptor(), client.connection.events(), 0});
