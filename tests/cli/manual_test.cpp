@@ -140,6 +140,17 @@ TEST(Help, OfEveryCommandIsReadable) {
   }
 }
 
+// The help of `elect` had a line of 230 columns, which no terminal shows well.
+TEST(Help, FitsInto100Columns) {
+  const auto expect_narrow = [](const std::string& command, const std::string& help) {
+    for (const std::string& line : lines_of(help)) EXPECT_LE(line.size(), 100U) << command;
+  };
+  for (const std::string& command : all_commands())
+    expect_narrow(command, tempo(command + " --help").out);
+  for (const std::string& command : all_lab_commands())
+    expect_narrow(command, lab(command + " --help").out);
+}
+
 // All commands that connect to tempod take its socket in the same way.
 TEST(Help, NamesTheEnvironmentVariableOfTheSocket) {
   int connecting = 0;

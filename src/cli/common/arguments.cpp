@@ -127,11 +127,41 @@ void describe_completion(CLI::App& app, std::function<int()>& run) {
   });
 }
 
+// Help that fits into 100 columns: descriptions of options continue below their first word.
+class NarrowHelp : public CLI::Formatter {
+ public:
+  NarrowHelp() {
+    label("REQUIRED", "");
+    column_width(kLeft);
+  }
+  std::string make_option_desc(const CLI::Option* option) const override {
+    std::string text;
+    std::size_t column = 0;
+    std::istringstream words(option->get_description());
+    for (std::string word; words >> word;) {
+      if (column > 0 && column + 1 + word.size() > kRight) {
+        text += '\n';
+        column = 0;
+      }
+      if (column > 0) text += ' ';
+      text += word;
+      column += word.size() + (column > 0 ? 1 : 0);
+    }
+    return text;
+  }
+
+ private:
+  static constexpr std::size_t kLeft = 30;            // columns of names
+  static constexpr std::size_t kRight = 100 - kLeft;  // columns of descriptions
+};
+
 }  // namespace
 
 int run_program(const ProgramDescription& program, int argc, char** argv) {
   const std::string name = program.name;
   CLI::App app(program.summary, name);
+  app.formatter(std::make_shared<NarrowHelp>());
+  app.get_help_ptr()->description("print this help and exit");
   app.set_version_flag("-V,--version", name + " " + kTempoVersion);
   app.require_subcommand(1);
   app.footer(fmt::format("'{0} help COMMAND' or '{0} COMMAND --help' explains a command.", name));

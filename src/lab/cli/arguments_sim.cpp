@@ -87,7 +87,7 @@ void describe_sim_election(CLI::App& command, SimElectionArguments& arguments) {
       "10000\n"
       "  tempo-lab sim election --nodes 5 --scenario two-candidates --diagram election.html\n"
       "  tempo-lab sim election --nodes 11 --scenario collision --election-timer 60s..120s "
-      "--delay 1s --runs 10000");
+      "--delay 1s");
 }
 
 void describe_sim_sync_clocks(CLI::App& command, SimSyncArguments& arguments) {
