@@ -110,11 +110,12 @@ Expected<PendingLock, Error> LockConnection::acquire_async(Self self, const std:
   request.kind = static_cast<ipc::LockKind>(options.kind);
   request.lease_ns = options.lease.count();
   request.id = id;
+  // The wait begins before the request is sent: time may pass before the send returns.
+  const nanoseconds wait_end = clock_() + std::max(options.wait, kMinWait);
   if (const auto sent = client_.send(request); !sent)
     return Unexpected{*(closed_ = public_error(sent.error()))};
-  requests_[id] = {.name = name,
-                   .wait = std::max(options.wait, nanoseconds{0}),
-                   .wait_end = clock_() + std::max(options.wait, kMinWait)};
+  requests_[id] = {
+      .name = name, .wait = std::max(options.wait, nanoseconds{0}), .wait_end = wait_end};
   return PendingLock(self, id);
 }
 
