@@ -24,9 +24,14 @@ struct Holdover {
   double sigma = 0;     // standard error at `since`, in seconds
   double span = 1;      // span of the fit, in seconds
   Nanos bound{0};       // error bound at `since`
+  double drift = 0;     // growth of the bound, in seconds per second
 
   // Standard error at `now`, in seconds.
   double doubt(Instant now) const { return grown(sigma, in_seconds(now - since), span); }
+  // Error bound at `now`.
+  Nanos bound_at(Instant now) const {
+    return bound + Nanos{std::llround(drift * static_cast<double>((now - since).count()))};
+  }
 };
 
 // Weight of a new estimate against the held line, by the inverse squares of their standard errors.

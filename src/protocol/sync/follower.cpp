@@ -26,7 +26,8 @@ Nanos bound_of(const clock::Estimate& estimate) {
 // --- the reference ---
 
 void Follower::hold_own(Instant now, Nanos bound, const std::optional<clock::Holdover>& own) {
-  held_.lose(now, bound);
+  rate_known_ = own && own->drift <= kHeldWander;
+  held_.lose(now, bound, drift());
   if (own) held_.hold_own(*own);
   held_.forget_records();
 }
@@ -36,7 +37,7 @@ void Follower::hold_own(Instant now, Nanos bound, const std::optional<clock::Hol
 void Follower::hold(SyncStep& step) {
   const Instant now = step.now();
   if (corrected_) {
-    held_.lose(now, reading(now, step.clock, step.rules).bound());
+    held_.lose(now, usual_reading(now, step.clock, step.rules).bound(), drift());
     if (!held_.line() || !objection_.raised()) {
       const clock::Estimate estimate = estimator_->at(now);
       if (!held_.has_records())
@@ -56,6 +57,7 @@ void Follower::follow(SyncStep& step, NodeId master) {
   first_heard_ = kNever;
   last_heard_ = Instant{};
   objection_ = {};
+  heard_.reset();
   correction_due_ = may_step_ = corrected_ = false;
 }
 
@@ -147,23 +149,28 @@ void Follower::complete(SyncStep& step, Exchanges::Pending& pending) {
                                  .heard = done.heard};
   if (!done.counts || is_impossible(step, exchange) || !estimator_->add(exchange)) return;
   ++measured_;
+  heard_.reset();
   if (correction_due_) correct(step);
 }
 
 // --- objections ---
 
 bool Follower::is_impossible(SyncStep& step, const clock::Exchange& exchange) {
-  if (!estimator_->ready()) return false;
+  // The estimator drops an exchange that no clocks can have produced.
+  if (!estimator_->ready() || !estimator_->possible(exchange)) return false;
   if (!estimator_->suspects(exchange) && !contradicts_held(step.now())) {
     objection_.expire(step.now());
     return false;
   }
-  object(step);
+  object(step, exchange);
   return objection_.lasts(step.now());
 }
 
 // Returns to the knowledge from some seconds before the first impossible exchange.
-void Follower::object(SyncStep& step) {
+void Follower::object(SyncStep& step, const clock::Exchange& exchange) {
+  heard_ = {.at = exchange.asked,
+            .earliest = raw_of(exchange.asked) - exchange.received.time_since_epoch(),
+            .latest = raw_of(exchange.heard) - exchange.answered.time_since_epoch()};
   const bool first = !objection_.raised();
   objection_.raise(step.now());
   if (!first) return;
@@ -225,7 +232,8 @@ clock::Holdover Follower::record_of(Instant now, const clock::Estimate& estimate
           .since = now,
           .sigma = in_seconds(known.sigma),
           .span = in_seconds(estimate.span),
-          .bound = bound_of(estimate) + published_.bound};
+          .bound = bound_of(estimate) + published_.bound,
+          .drift = drift()};
 }
 
 std::optional<Nanos> Follower::error(Instant now, const LocalClock& clock) const {
@@ -254,6 +262,7 @@ void Follower::correct(SyncStep& step) {
   if (held_.against_reference() && !objection_.lasts(now)) held_.concede();
   const clock::Estimate estimate = estimator_->at(now);
   const Known known = known_at(now, estimate, step.clock.servo);
+  rate_known_ |= knows_rate(now, estimate);
   if (known.fresh > kFreshSuffices) held_.drop_line();
   if (!objection_.lasts(now)) held_.record(record_of(now, estimate, known));
   // Address resolution may have delayed the first exchanges in one direction. Until the first
@@ -268,7 +277,20 @@ void Follower::correct(SyncStep& step) {
   step.steer(step.clock.servo.steer(now, step.shows(), aim, {.step_from = from}));
 }
 
+// Includes the time of an impossible exchange: our clock may be the wrong one.
 Reading Follower::reading(Instant now, const LocalClock& clock, const SyncRules& rules) const {
+  Reading reading = usual_reading(now, clock, rules);
+  if (!heard_) return reading;
+  const Nanos doubt = published_.bound + share_of(now - heard_->at, kUnknownRate);
+  reading.earliest =
+      std::min(reading.earliest, published_.network_at(raw_of(now) - heard_->latest) - doubt);
+  reading.latest =
+      std::max(reading.latest, published_.network_at(raw_of(now) - heard_->earliest) + doubt);
+  return reading;
+}
+
+Reading Follower::usual_reading(Instant now, const LocalClock& clock,
+                                const SyncRules& rules) const {
   Reading reading{.time = clock.steered.at(now)};
   const auto around = [&](Nanos doubt, Reading::Status status) {
     reading.earliest = reading.time - doubt;
@@ -295,15 +317,15 @@ Reading Follower::reading(Instant now, const LocalClock& clock, const SyncRules&
   if (held_.line()) {
     const clock::Holdover& held = *held_.line();
     const WallTime line = held.line.at(now);
-    const Nanos wander = share_of(now - held.since, kHeldWander);
+    const Nanos bound = held.bound_at(now);
     if (objection_.lasts(now))
-      return around(2 * (held.bound + std::chrono::abs(line - reading.time)) + wander,
+      return around(held.bound + 2 * std::chrono::abs(line - reading.time) + bound,
                     Reading::Status::holdover);
     // This master's time may exclude the time known before it. Then either may be right.
     const Nanos margin{std::llround(kMarginSigmas * held.doubt(now) * 1e9)};
     if (low > line - margin || high < line + margin) {
-      reading.earliest = std::min(reading.earliest, line - held.bound - wander);
-      reading.latest = std::max(reading.latest, line + held.bound + wander);
+      reading.earliest = std::min(reading.earliest, line - bound);
+      reading.latest = std::max(reading.latest, line + bound);
     }
   }
   if (unheard <= kIntervalsToHoldover * rules.interval && corrected_) return reading;

@@ -97,16 +97,25 @@ class Follower {
     double fresh = 1;  // weight of the present reference; the rest is holdover
   };
 
+  // The reference by an impossible exchange.
+  struct Heard {
+    Instant at{};       // when the exchange began
+    Nanos earliest{0};  // bounds of our raw clock minus the reference's
+    Nanos latest{0};
+  };
+
   void send_probe(SyncStep& step, std::uint32_t exchange);
   void hold(SyncStep& step);
   void complete(SyncStep& step, Exchanges::Pending& pending);
   bool is_impossible(SyncStep& step, const clock::Exchange& exchange);
-  void object(SyncStep& step);
+  void object(SyncStep& step, const clock::Exchange& exchange);
   bool contradicts_held(Instant now) const;
   bool excludes(Instant now, WallTime time, Nanos doubt) const;
   bool knows_rate(Instant now, const clock::Estimate& estimate) const;
   Known known_at(Instant now, const clock::Estimate& estimate, const clock::Servo& servo) const;
   clock::Holdover record_of(Instant now, const clock::Estimate& estimate, const Known& known) const;
+  Reading usual_reading(Instant now, const LocalClock& clock, const SyncRules& rules) const;
+  double drift() const { return rate_known_ ? kHeldWander : kUnknownRate; }
 
   NodeId reference_ = kNobody;
   std::optional<clock::Estimator> estimator_;  // of the reference's raw clock; set while following
@@ -117,10 +126,12 @@ class Follower {
   Instant last_heard_{};          // last echo of the reference
   HeldTime held_;
   Objection objection_;
+  std::optional<Heard> heard_;   // the newest exchange, if it was impossible and not used
   bool correction_due_ = false;  // a correction waits for an estimate
-  bool may_step_ = false;   // the next correction may be a step: the node or network time was set
-  bool corrected_ = false;  // at least once since this node follows the reference
-  bool own_time_ = true;    // no master has ever corrected this node
+  bool may_step_ = false;    // the next correction may be a step: the node or network time was set
+  bool corrected_ = false;   // at least once since this node follows the reference
+  bool own_time_ = true;     // no master has ever corrected this node
+  bool rate_known_ = false;  // the rate of network time over our raw clock was measured
 };
 
 }  // namespace tempo::node

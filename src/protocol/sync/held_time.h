@@ -19,6 +19,9 @@ namespace tempo::node {
 
 // Change of rate, by temperature, of a raw clock whose rate was known and is no longer measured.
 inline constexpr double kHeldWander = 10e-6;
+// Largest difference between the rates of two usable clocks: network time may change its rate by
+// this with the master while no member knows the rate of its raw clock.
+inline constexpr double kUnknownRate = 200e-6;
 
 class HeldTime {
  public:
@@ -29,15 +32,17 @@ class HeldTime {
   // The error bound when the last reference was lost, or the mastership; negative: never corrected.
   Nanos bound() const { return bound_; }
   // The error that may have been added since then.
-  Nanos wander(Instant now) const { return share_of(now - since_, kHeldWander); }
+  Nanos wander(Instant now) const { return share_of(now - since_, drift_); }
 
   bool has_records() const { return count_ > 0; }
   void record(const clock::Holdover& known) { records_[count_++ % records_.size()] = known; }
 
-  // The reference, or the mastership, is lost at `now` with this error bound.
-  void lose(Instant now, Nanos bound) {
+  // The reference, or the mastership, is lost at `now` with this error bound, which grows by
+  // `drift`.
+  void lose(Instant now, Nanos bound, double drift) {
     since_ = now;
     bound_ = bound;
+    drift_ = drift;
   }
   // Holds over the clock of this node, a former master.
   void hold_own(const clock::Holdover& own) {
@@ -81,6 +86,7 @@ class HeldTime {
   bool against_ = false;   // line_ contradicts the present reference
   Instant since_{};
   Nanos bound_{-1};
+  double drift_ = kHeldWander;                 // growth of the bound since then
   std::array<clock::Holdover, 12> records_{};  // at the last corrections, a ring
   std::uint32_t count_ = 0;                    // corrections recorded under this reference
 };

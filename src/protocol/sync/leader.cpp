@@ -1,8 +1,10 @@
 #include "protocol/sync/leader.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 
+#include "protocol/sync/held_time.h"
 #include "protocol/sync/sync.h"
 
 namespace tempo::node {
@@ -14,8 +16,8 @@ constexpr double kUnseenSquare = 8;      // s^2 / 2; s: seconds that a member ma
 constexpr Nanos kHandover = 5s;          // until all members know of a new master
 constexpr Nanos kBan = 1min;             // an outvoted master may not lead for this long
 constexpr Nanos kVoteInterval = 500ms;   // between two counts of the votes
-constexpr double kSigma = 0.1e-6;        // seconds; error of network time at a former master
-constexpr double kSpan = 64;             // seconds; span of its measurements
+constexpr double kSigma = 0.1e-6;        // seconds; least error of network time at its successor
+constexpr double kSpan = 64;             // seconds; longest span of the successor's measurements
 
 }  // namespace
 
@@ -45,8 +47,14 @@ clock::Steering Leader::take_over(const SyncStep& step, const clock::Holdover& k
 
 std::optional<clock::Holdover> Leader::end(SyncStep& step) {
   std::optional<clock::Holdover> own;
-  if (leads_ && !members_.young(step.now())) {
-    own = {.line = step.clock.steered, .since = step.now(), .sigma = kSigma, .span = kSpan};
+  if (const auto worst = members_.worst(step.now());
+      worst && leads_ && !members_.young(step.now())) {
+    own = {.line = step.clock.steered,
+           .since = step.now(),
+           .sigma = std::max(worst->sigma, kSigma),
+           .span = std::min(worst->span, kSpan),
+           .bound = worst->bound,
+           .drift = worst->rate_known ? kHeldWander : kUnknownRate};
     own->line.set_rate(step.now(), -step.clock.servo.rate());
   }
   leads_ = false;

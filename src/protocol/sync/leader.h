@@ -27,8 +27,9 @@ class Leader {
   // `young`: there was no network time before. `known`: network time with its bound, as it was
   // before the old master can have gone wrong; nullopt: this node does not know it.
   void begin(SyncStep& step, bool young, const std::optional<clock::Holdover>& known, Nanos bound);
-  // Forgets all members. Returns network time by the clock of this node; nullopt: it does not lead,
-  // or while a young network's rate changes its line cannot be extrapolated.
+  // Forgets all members. Returns network time by the clock of this node, as well as the members
+  // know it, because one of them leads next; nullopt: this node does not lead, it has no members,
+  // or its line cannot be extrapolated while a young network's rate changes.
   std::optional<clock::Holdover> end(SyncStep& step);
 
   void on_report(SyncStep& step, NodeId from, const Report& report);

@@ -46,6 +46,64 @@ TEST(Node, BoundsContainNetworkTime) {
   }
 }
 
+// The masters of a young network resign before anybody knows the rate of a clock, so that network
+// time bends with each of them. Former masters and their followers took the rate of their line for
+// known: they kept to lines that were milliseconds off for a minute, objected to the master, and
+// then their bounds missed its time.
+TEST(Node, AYoungNetworkAgreesAfterSeveralMasters) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    NodeWorld network(
+        {.nodes = 5, .seed = seed, .link = {.delay = sim::Delay::uniform(100us, 800us)}});
+    network.start_all();
+    for (const Nanos led : {6s, 4s, 5s, 10s}) {
+      network.run(led);
+      if (const NodeId master = network.master(); master != kNobody)
+        network.world().command(master, Node::ElectionCommand{0, election::Command::resign});
+    }
+    for (int round = 0; round < 450; ++round) {
+      network.run(97ms);
+      if (network.master() == kNobody) continue;
+      const WallTime truth = network.reading(index(network.master())).time;
+      for (std::uint32_t i = 0; i < 5; ++i) {
+        const Reading reading = network.reading(i);
+        EXPECT_LE(reading.earliest, truth) << seed << ", node " << i << ", round " << round;
+        EXPECT_GE(reading.latest, truth) << seed << ", node " << i << ", round " << round;
+      }
+    }
+    ASSERT_NE(network.master(), kNobody) << "seed " << seed;
+    EXPECT_LT(network.spread(), 1ms) << "seed " << seed;
+  }
+}
+
+// While a follower objects to its master, either of them may be wrong. Its bound used to contain
+// only the time that it held.
+TEST(Node, AFollowerWhoseClockJumpsWidensItsBoundAtOnce) {
+  for (const double jump : {5e-3, -5e-3, 80e-6, -80e-6}) {
+    NodeWorld network(
+        {.nodes = 3, .seed = 4, .link = {.delay = sim::Delay::uniform(100us, 120us)}});
+    for (std::uint32_t i = 0; i < 3; ++i)
+      network.world().set_clock(NodeId{i}, sim::Oscillator({.rate = 5e-6 * i}, Stream(4, 98, i)));
+    network.start_all();
+    network.run(100s);
+    ASSERT_NE(network.master(), kNobody);
+    const std::uint32_t follower = index(network.master()) == 0 ? 1 : 0;
+    network.world().clock(NodeId{follower}).jump(jump);
+    // The bound cannot contain the jump before the next exchange.
+    const Instant jumped = network.world().now();
+    while (network.reading(follower).status != Reading::Status::holdover &&
+           network.world().now() < jumped + 2s)
+      network.run(1ms);
+    for (int round = 0; round < 300; ++round) {
+      network.run(97ms);
+      const WallTime truth = network.reading(index(network.master())).time;
+      const Reading reading = network.reading(follower);
+      ASSERT_LE(reading.earliest, truth) << jump << " round " << round;
+      ASSERT_GE(reading.latest, truth) << jump << " round " << round;
+    }
+    EXPECT_LT(network.reading(follower).bound(), 300us) << jump;
+  }
+}
+
 // An idle host sends its first datagram slowly and its second a little slowly; the answering host
 // has just been woken by the probe. Only the third exchange in a row is equally fast both ways.
 TEST(Node, WarmsThePathUpBeforeAnExchangeCounts) {

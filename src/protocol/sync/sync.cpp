@@ -60,8 +60,9 @@ void Sync::on_timer(Turn<Sync>& turn, TimerId timer) {
 void Sync::follow(SyncStep& step, NodeId master) {
   if (master == reference()) return;
   const bool led = leads();
-  const Nanos bound = leader_.bound(step.now());
+  Nanos bound = leader_.bound(step.now());
   const std::optional<clock::Holdover> own = leader_.end(step);
+  if (own) bound += own->bound;
   if (led) follower_.hold_own(step.now(), bound, own);
   follower_.follow(step, master);
 }

@@ -1,7 +1,9 @@
 #include "protocol/sync/time_scale.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "protocol/clock/rejection.h"
@@ -52,6 +54,16 @@ bool TimeScale::fresh(Instant now, const Member& member) const {
   return now - member.heard <= std::max(kLeastForget, kReportsToForget * member.every);
 }
 
+// Seconds of its reports.
+double TimeScale::seen(Instant now, const Member& member) {
+  return std::max(in_seconds(now - member.since), 1e-3);
+}
+
+// Whether its rate is known to kRateDoubt.
+bool TimeScale::knows_rate(Instant now, const Member& member) {
+  return 2 * in_seconds(member.sigma) / seen(now, member) <= kRateDoubt;
+}
+
 bool TimeScale::known_well(Instant now, const Member& member) const {
   return fresh(now, member) && now - member.since >= (ensemble_ ? kProbation : kFirstProbation);
 }
@@ -69,8 +81,7 @@ double TimeScale::average_rate(Instant now, double agreement) {
   std::vector<NodeId> counted{kOwnClock};
   for (const auto& slot : members) {
     const Member& member = slot.value;
-    const double seen = std::max(in_seconds(now - member.since), 1e-3);
-    if (!fresh(now, member) || 2 * in_seconds(member.sigma) / seen > kRateDoubt) continue;
+    if (!fresh(now, member) || !knows_rate(now, member)) continue;
     rates.push_back(from_ppt(member.rate_ppt));
     claims.push_back(claim(rates.back()));
     counted.push_back(slot.key);
@@ -138,6 +149,20 @@ clock::Aim TimeScale::ensemble_round(Instant now, const clock::SteeredClock& ste
   for (const clock::Measured& one : measured)
     members_[one.node].faulty = ensemble_->rejected(one.node);
   return {.theta = theta_ + Nanos{std::llround(ensemble_->offset() * 1e9)}, .rate = slope_};
+}
+
+std::optional<TimeScale::Knowledge> TimeScale::worst(Instant now) const {
+  std::optional<Knowledge> worst;
+  for (const auto& slot : members_.sorted()) {
+    const Member& member = slot.value;
+    if (!fresh(now, member)) continue;
+    if (!worst) worst = {.span = std::numeric_limits<double>::infinity(), .rate_known = true};
+    worst->sigma = std::max(worst->sigma, in_seconds(member.sigma));
+    worst->span = std::min(worst->span, seen(now, member));
+    worst->bound = std::max(worst->bound, member.bound + std::chrono::abs(member.error));
+    worst->rate_known &= knows_rate(now, member);
+  }
+  return worst;
 }
 
 bool TimeScale::outvoted(Instant now) const {

@@ -63,6 +63,15 @@ class TimeScale {
   // Network time was stepped.
   void on_step(Nanos by) { theta_ -= by; }
 
+  // What the members know of network time, by those that know it worst; nullopt: no members.
+  struct Knowledge {
+    double sigma = 0;         // standard error, in seconds
+    double span = 0;          // of their measurements, in seconds
+    Nanos bound{0};           // error bound
+    bool rate_known = false;  // by all of them
+  };
+  std::optional<Knowledge> worst(Instant now) const;
+
   // Whether most members, and at least two, object to our time.
   bool outvoted(Instant now) const;
 
@@ -70,6 +79,8 @@ class TimeScale {
   clock::Aim ensemble_round(Instant now, const clock::SteeredClock& steered, double rate);
   std::vector<clock::UtcClaim> utc_claims(Instant now) const;
   bool fresh(Instant now, const Member& member) const;
+  static double seen(Instant now, const Member& member);
+  static bool knows_rate(Instant now, const Member& member);
   bool known_well(Instant now, const Member& member) const;
 
   NodeMap<Member> members_;

@@ -54,6 +54,25 @@ TEST_F(TimeScaleTest, AnUnknownRateIsNotAveraged) {
   EXPECT_EQ(scale_.average_rate(now_, 200e-6), 0);
 }
 
+// The member that knows network time worst may lead next.
+TEST_F(TimeScaleTest, ReportsTheWorstKnowledgeOfItsMembers) {
+  scale_.begin(now_, false);
+  EXPECT_FALSE(scale_.worst(now_));
+  pass(30s);
+  ASSERT_TRUE(scale_.worst(now_));
+  EXPECT_TRUE(scale_.worst(now_)->rate_known);
+  EXPECT_NEAR(scale_.worst(now_)->span, 29, 1e-9);
+  now_ += 2s;
+  scale_.report(now_, NodeId{7}, {.error = -30us, .sigma = 100us, .bound = 400us});
+  now_ += 1s;
+  EXPECT_FALSE(scale_.worst(now_)->rate_known);
+  EXPECT_NEAR(scale_.worst(now_)->span, 1, 1e-9);
+  EXPECT_NEAR(scale_.worst(now_)->sigma, 100e-6, 1e-12);
+  EXPECT_EQ(scale_.worst(now_)->bound, 430us);
+  now_ += 1h;
+  EXPECT_FALSE(scale_.worst(now_)) << "no member reports any more";
+}
+
 // The scale starts at the steered clock and stays as even as its member clocks when a member jumps,
 // leaves or returns.
 TEST_F(TimeScaleTest, NoMemberMakesItJump) {

@@ -59,6 +59,8 @@ class Estimator {
   // is an outlier by the current line or by that of some seconds ago, or it is outside the bound.
   // Only when ready().
   bool suspects(const Exchange& exchange);
+  // Whether the timestamps of the exchange can be those of any clocks and paths.
+  bool possible(const Exchange& exchange) { return frame_.sample(exchange).has_value(); }
   bool ready() const { return !slots_.empty(); }
   std::size_t exchanges() const { return count_; }  // exchanges that were not dropped
   double rate() const { return now_.theta.rate; }
