@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "base/json.h"
 #include "base/number_text.h"
@@ -29,6 +30,7 @@ using sim::daemon::Setup;
 using sim::daemon::Violation;
 
 constexpr std::uint64_t kMaxRuns = 100'000'000;
+constexpr std::size_t kMaxListed = 100;  // violating runs
 constexpr double kSecondsPerYear = 365.25 * 86'400;
 
 // "3,17,20": the numbers in ascending order.
@@ -108,7 +110,8 @@ struct Sum {
   std::uint64_t entries = 0;
   std::uint64_t terms = 0;
   std::uint64_t masters = 0;
-  std::uint64_t hash = 0;  // of the hashes, in any order
+  std::uint64_t hash = 0;              // of the hashes, in any order
+  std::vector<std::uint64_t> seeds{};  // of the violating runs, at most kMaxListed
   std::uint64_t first_seed = 0;
   std::optional<Outcome> first{};
 
@@ -121,6 +124,7 @@ struct Sum {
     hash += outcome.hash;
     if (outcome.kept()) return;
     ++violating;
+    if (seeds.size() < kMaxListed) seeds.push_back(seed);
     if (first && first_seed < seed) return;
     first_seed = seed;
     first = std::move(outcome);
@@ -145,6 +149,9 @@ Json json_of(const Sum& sum, double years, const std::string& replay) {
       .add("hash", fmt::format("{:016x}", sum.hash));
   if (!is_captured()) json.add("cluster_years_per_core_day", years);
   if (!sum.first) return json;
+  Json seeds = Json::array();
+  for (const std::uint64_t seed : sum.seeds) seeds.push(fmt::format("{}", seed));
+  json.add("violating_seeds", std::move(seeds));
   Json all = Json::array();
   for (const Violation& violation : sum.first->violations)
     all.push(Json::object()
@@ -196,6 +203,7 @@ int sim_daemon(const SimDaemonArguments& arguments) {
     if (arguments.shrink) keep = shrunk(failing, *sum.first);
     replay = replay_line(arguments, sum.first_seed, keep);
   }
+  std::ranges::sort(sum.seeds);
   const double years =
       odometer(sum, *setup, effort,
                static_cast<std::uint32_t>(std::min<std::uint64_t>(workers, arguments.runs)));
@@ -208,6 +216,7 @@ int sim_daemon(const SimDaemonArguments& arguments) {
       print_error("seed {}: violated: {} at {} ms: {}\n", sum.first_seed, violation.property,
                   violation.at.time_since_epoch() / 1ms, violation.text);
     print_error("replay: {}\n", replay);
+    if (sum.violating > 1) print_error("violating seeds: {}\n", fmt::join(sum.seeds, ", "));
   }
   if (effort.interrupted) return kInterrupted;
   return sum.first ? kViolation : kDone;
