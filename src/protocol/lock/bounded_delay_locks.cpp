@@ -25,7 +25,8 @@ lock::mutex::Rules rules_of(std::uint32_t members) {
           .longest_hold = 1000,
           .delaystep = 5,
           .repeat = 50,
-          .readers = true};
+          .readers = true,
+          .late_restarts = true};
 }
 
 // A pause at either end lengthens the transit, so delay_max covers the delay and a pause.

@@ -6,12 +6,13 @@
 // locks until it returns or is forgotten. A grant carries no token.
 //
 // The Mutex alone would let two clients in when a site's daemon is dead but its client is not, or
-// when a message is lost although the bounds exclude that. So this class adds three rules:
+// when a message is lost or late although the bounds exclude that. So this class adds four rules:
 //   - a window ends only when silence is confirmed (bounds_monitor.h);
 //   - a client holds the lock until a deadline, HOLD(L) from now. The deadline is extended only
 //     while more than half of the members have heard this host within L/4 and know the same voters;
 //   - a host that starts, or enters a view, sends nothing for KEEP(L + L/4): by then the holds of
-//     its previous incarnation, and those of former members, have ended.
+//     its previous incarnation, and those of former members, have ended;
+//   - a restart message ends no refusal: the refuser is asked again (mutex.h, late_restarts).
 //
 // Times are of a clock that keeps running while the host is suspended.
 #pragma once

@@ -357,8 +357,18 @@ void Mutex::receive_restart(Turn<Mutex>& turn, NodeId from, const Message& messa
     if (!peer.positive) turn.out.send(from, request());
     return;
   }
+  if (rules_->late_restarts) return ask_again(turn, from);
   peer.positive = true;
   try_enter(turn);
+}
+
+// A site that still refuses says so within a window.
+void Mutex::ask_again(Turn<Mutex>& turn, NodeId refuser) {
+  Peer& peer = peers_[index(refuser)];
+  if (!peer.negative || peer.positive) return;
+  peer.negative = false;
+  turn.out.send(refuser, request());
+  begin_window(turn);
 }
 
 void Mutex::receive_answer(Turn<Mutex>& turn, NodeId from, const Message& message) {
@@ -384,14 +394,17 @@ void Mutex::trust(Turn<Mutex>& turn, const Bounds& known) {
   if (!trusted) turn.out.notify({Notice::Kind::trusts, mode_, number_});
   if (!longer) return;
   // The time waited so far may be too short: a whole window from now covers the new bounds.
-  if (asked() && by_silence_) {
-    phase_ = Phase::window;
-    head_ = kNobody;
-  } else if (phase_ != Phase::abstaining) {
-    return;
-  }
+  if (asked() && by_silence_) return begin_window(turn);
+  if (phase_ != Phase::abstaining) return;
   timers_.stop_all();
   set(turn, Timer::phase, rules_->window(known));
+}
+
+void Mutex::begin_window(Turn<Mutex>& turn) {
+  phase_ = Phase::window;
+  head_ = kNobody;
+  timers_.stop_all();
+  set(turn, Timer::phase, rules_->window(*bounds_));
 }
 
 void Mutex::distrust(Turn<Mutex>& turn) {

@@ -87,6 +87,9 @@ struct Rules {
   bool load_jumps = false;     // the sleep assumes the largest possible number of refusals
   bool readers = false;        // some requests are shared: waits are twice as long
   bool hold_outlives = false;  // the client may keep running after its site crashed; needs bounds
+  // A message may be older than the bounds allow: after a restart message of a refuser ask it again
+  // (rule 6), because the refusal may be the newer of the two.
+  bool late_restarts = false;
   Variant variant = Variant::corrected;
 
   Steps window(const Bounds& known) const;  // W: steps of the window
@@ -242,6 +245,8 @@ class Mutex {
   void stop(Turn<Mutex>& turn);
   void take_back_refusals(Turn<Mutex>& turn);
   void watch_head(Turn<Mutex>& turn, NodeId head);
+  void ask_again(Turn<Mutex>& turn, NodeId refuser);
+  void begin_window(Turn<Mutex>& turn);
   void on_patience_expired(Turn<Mutex>& turn);
   void abstain(Turn<Mutex>& turn);
   void end_abstaining(Turn<Mutex>& turn);

@@ -292,6 +292,35 @@ TEST(Mutex, ARestartReplacesThePositiveReply) {
   EXPECT_EQ(harness.outputs(), (Outputs{"2:answer 5", "granted 5"}));
 }
 
+// A restart message was three seconds late. In the meantime its site had refused a reader and
+// entered as a writer; the reader took the message for the end of that refusal and entered too.
+TEST(Mutex, AnOldRestartDoesNotReplaceThePositiveReply) {
+  Rules rules = three_sites();
+  rules.late_restarts = true;
+  Harness harness = asking(rules, 5);
+  harness.receive(2, negative(5, 3));
+  harness.pass(27);
+  const Message restart{.kind = Kind::restart, .life = Incarnation{4}};
+  harness.receive(2, restart);
+  EXPECT_EQ(harness.outputs(), (Outputs{"2:answer 5", "2:request 5"}));
+  harness.receive(2, negative(5, 3));
+  harness.pass(60);
+  EXPECT_EQ(harness.outputs(), Outputs{}) << "it still refuses";
+  harness.receive(2, positive(5));
+  EXPECT_EQ(harness.outputs(), Outputs{"granted 5"});
+
+  Harness early = asking(rules, 5);  // the site has restarted within the window
+  early.receive(2, negative(5, 3));
+  early.pass(20);
+  early.receive(2, restart);
+  early.receive(2, restart);
+  EXPECT_EQ(early.outputs(), (Outputs{"2:answer 5", "2:request 5", "2:answer 5"}));
+  early.pass(26);
+  EXPECT_EQ(early.outputs(), Outputs{});
+  early.pass(1);
+  EXPECT_EQ(early.outputs(), Outputs{"granted 5"}) << "silence within a window";
+}
+
 TEST(Mutex, ARestartedSiteIsOwedNoReply) {
   Harness harness = inside(three_sites(), 5);
   harness.receive(2, request(6));
