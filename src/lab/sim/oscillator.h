@@ -58,7 +58,10 @@ class Oscillator {
 
   double rate() const { return now_; }
   void jump(double by) { ahead_ += by; }
-  void change_rate(double by) {
+  // From true time t on.
+  void change_rate(double t, double by) {
+    ahead(t);
+    ahead_ -= by * (t - start_);
     rate_ += by;
     now_ += by;
   }

@@ -33,8 +33,20 @@ TEST(Oscillator, AgesAndJumps) {
   EXPECT_NEAR(clock.ahead(1000), 0.5 * 1e-9 * 1e6, 1e-6 * 1e-3 * 200);
   const double before = clock.ahead(1000);
   clock.jump(0.25);
-  clock.change_rate(1e-3);
+  clock.change_rate(1000, 1e-3);
   EXPECT_NEAR(clock.ahead(1001) - before, 0.251, 1e-5);
+}
+
+// The new rate used to count from the last query or the start of a step, so that the clock jumped.
+TEST(Oscillator, AChangeOfTheRateDoesNotMoveTheClock) {
+  for (const bool asked : {true, false}) {
+    Oscillator clock({.offset = 1, .rate = 5e-6}, Stream(1, 1, 0));
+    if (asked) clock.ahead(10.3);
+    clock.change_rate(10.3, -1e-3);
+    EXPECT_NEAR(clock.ahead(10.3), 1 + 10.3 * 5e-6, 1e-12) << asked;
+    const double before = clock.ahead(10.3);
+    EXPECT_NEAR(clock.ahead(11.3) - before, 5e-6 - 1e-3, 1e-12) << asked;
+  }
 }
 
 // The cycle ends where it began and is at its extreme after a quarter.

@@ -519,7 +519,8 @@ void Cluster::happen(const Event& event) {
       parts_[event.which] = 0;
       return update_partition();
     case rate:
-      return world_.clock(id).change_rate(static_cast<double>(event.number) * 1e-9);
+      return world_.clock(id).change_rate(in_seconds(world_.now().time_since_epoch()),
+                                          static_cast<double>(event.number) * 1e-9);
     case step:
       return;
     case slew:

@@ -51,7 +51,7 @@ class Run {
 
   void disturb(int second) {
     if (second == trial_.seconds * 2 / 5) clocks_[1].jump(200e-6);
-    if (second == trial_.seconds / 2) clocks_[2].change_rate(1e-6);
+    if (second == trial_.seconds / 2) clocks_[2].change_rate(second, 1e-6);
     away_ = second >= trial_.seconds * 3 / 5 && second < trial_.seconds * 7 / 10;
   }
 

@@ -177,7 +177,8 @@ void Network::apply(const Event& event) {
       changed_ = true;
       std::ranges::fill(watch_.least_trips, Nanos::max());
       world_.clock(NodeId{1}).jump(experiment_.clock_jump);
-      world_.clock(NodeId{1}).change_rate(experiment_.rate_jump);
+      world_.clock(NodeId{1}).change_rate(in_seconds(world_.now().time_since_epoch()),
+                                          experiment_.rate_jump);
       break;
   }
 }

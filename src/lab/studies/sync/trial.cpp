@@ -69,11 +69,10 @@ class Run {
 
  private:
   void change(double moment) {
-    clock_.ahead(moment);
     if (!trial_.later_out.empty()) out_ = parse(trial_.later_out);
     if (!trial_.later_back.empty()) back_ = parse(trial_.later_back);
     clock_.jump(trial_.clock_jump);
-    clock_.change_rate(trial_.rate_step);
+    clock_.change_rate(moment, trial_.rate_step);
   }
 
   void probe(double moment) {
