@@ -45,8 +45,10 @@ class Oscillator {
 
   // Local time at a true instant.
   Instant shows(Instant truth) {
+    if (truth == asked_) return shown_;
     const double t = in_seconds(truth.time_since_epoch());
-    return truth + Nanos{std::llround(ahead(t) * 1e9)};
+    asked_ = truth;
+    return shown_ = truth + Nanos{std::llround(ahead(t) * 1e9)};
   }
   // Estimated true time at which the clock shows `shown`, at its current rate; `now` is the current
   // true time. Returns `now` if that time has passed.
@@ -57,13 +59,17 @@ class Oscillator {
   }
 
   double rate() const { return now_; }
-  void jump(double by) { ahead_ += by; }
+  void jump(double by) {
+    ahead_ += by;
+    asked_ = kNever;
+  }
   // From true time t on.
   void change_rate(double t, double by) {
     ahead(t);
     ahead_ -= by * (t - start_);
     rate_ += by;
     now_ += by;
+    asked_ = kNever;
   }
 
  private:
@@ -87,6 +93,8 @@ class Oscillator {
   double rate_ = 0;   // without noise and temperature
   double now_ = 0;    // rate in the current step
   Stream stream_;
+  Instant asked_ = kNever;  // last argument of shows(); kNever: none
+  Instant shown_{};         // its result
 };
 
 }  // namespace tempo::sim

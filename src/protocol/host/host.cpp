@@ -56,9 +56,10 @@ void Host::command(Turn<Host>& turn, const Command& command) {
   const auto pass = [](const auto& own) {
     return [&](auto& part, auto& inner) { part.command(inner, own); };
   };
-  if (const auto* clock = std::get_if<BootClock>(&command))
+  if (const auto* clock = std::get_if<BootClock>(&command)) {
     boot_minus_raw_ = clock->minus_raw;
-  else if (const auto* of_node = std::get_if<node::Node::Command>(&command))
+    stepped_ = {};
+  } else if (const auto* of_node = std::get_if<node::Node::Command>(&command))
     step_node(turn, pass(*of_node));
   else if (const auto* of_locks = std::get_if<Locks::Command>(&command); of_locks && locks_)
     command_locks(turn, *of_locks);
@@ -77,6 +78,7 @@ void Host::command_locks(Turn<Host>& turn, Locks::Command command) {
 
 template <class Step>
 void Host::step_node(Turn<Host>& turn, Step step) {
+  stepped_.node = true;
   step_part(turn, node_, step, [&](const Output<node::Node>& output) {
     if (!pass_on(turn, output, wrap)) turn.out.notify(output.notice);
   });
@@ -84,6 +86,7 @@ void Host::step_node(Turn<Host>& turn, Step step) {
 
 template <class Step>
 void Host::step_locks(Turn<Host>& turn, Step step) {
+  stepped_.locks = true;
   step_part_at(boot(turn.now), turn, *locks_, step, [&](const Output<Locks>& output) {
     if (pass_on(turn, output, wrap)) return;
     if (output.kind == OutputKind::persist)
@@ -91,11 +94,13 @@ void Host::step_locks(Turn<Host>& turn, Step step) {
     else
       on_lock_notice(turn, output.notice);
   });
+  locks_due_ = locks_->timers().first();
 }
 
 // The network clock reaches the groups before every other input.
 template <class Step>
 void Host::step_groups(Turn<Host>& turn, Step step) {
+  stepped_.groups = true;
   const auto with_clock = [&](Groups& groups, Turn<Groups>& inner) {
     groups.command(inner, network_clock(turn.now));
     step(groups, inner);
@@ -103,6 +108,7 @@ void Host::step_groups(Turn<Host>& turn, Step step) {
   step_part_at(boot(turn.now), turn, *groups_, with_clock, [&](const Output<Groups>& output) {
     if (!pass_on(turn, output, wrap)) on_group_notice(turn, output.notice);
   });
+  groups_due_ = groups_->timers().first();
 }
 
 // A group's client is not a program: its updates stay in this host.
@@ -149,10 +155,13 @@ std::uint64_t Host::network_us(Instant raw_now) const {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(time / 1us, 0));
 }
 
-const char* Host::check() const {
-  const char* broken = node_.check();
-  if (broken == nullptr && locks_) broken = locks_->check();
-  if (broken == nullptr && groups_) broken = groups_->check();
+const char* Host::check() const { return check({.node = true, .locks = true, .groups = true}); }
+const char* Host::check_stepped() const { return check(stepped_); }
+
+const char* Host::check(const Stepped& parts) const {
+  const char* broken = parts.node ? node_.check() : nullptr;
+  if (broken == nullptr && locks_ && parts.locks) broken = locks_->check();
+  if (broken == nullptr && groups_ && parts.groups) broken = groups_->check();
   return broken;
 }
 

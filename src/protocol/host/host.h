@@ -50,10 +50,18 @@ class Host {
 
   // The timers of the node, then one of the locks, then one of the groups.
   auto timers() const {
-    return JoinedTimers(node_.timers(), OneTimer{raw(locks_ ? locks_->timers().first() : kNever)},
-                        OneTimer{raw(groups_ ? groups_->timers().first() : kNever)});
+    return JoinedTimers(node_.timers(), OneTimer{raw(locks_due_)}, OneTimer{raw(groups_due_)});
   }
   const char* check() const;
+
+  // The parts that were stepped since the last BootClock. The others have not changed.
+  struct Stepped {
+    bool node = false;
+    bool locks = false;
+    bool groups = false;
+  };
+  Stepped stepped() const { return stepped_; }
+  const char* check_stepped() const;  // like check(), of these parts only
 
   // The node does not depend on the record: its outputs need not wait for the disk.
   static bool waits_for_record(const Output<Host>& output) {
@@ -80,6 +88,7 @@ class Host {
   void step_locks(Turn<Host>& turn, Step step);
   template <class Step>
   void step_groups(Turn<Host>& turn, Step step);
+  const char* check(const Stepped& parts) const;
   void on_lock_notice(Turn<Host>& turn, const Locks::Notice& notice);
   void on_group_notice(Turn<Host>& turn, const Groups::Notice& notice);
   void command_locks(Turn<Host>& turn, Locks::Command command);
@@ -90,6 +99,9 @@ class Host {
   std::optional<Locks> locks_;
   std::optional<Groups> groups_;
   Nanos boot_minus_raw_{0};
+  Instant locks_due_ = kNever;   // first timer of the locks, boot time
+  Instant groups_due_ = kNever;  // first timer of the groups, boot time
+  Stepped stepped_{};
 };
 
 }  // namespace tempo::host
