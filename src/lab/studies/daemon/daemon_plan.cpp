@@ -85,7 +85,8 @@ class Planner {
     });
     faults(Event::Kind::slow_disk, rates.slow_disk, [&](Event& event) { event.span = up_to(5s); });
     faults(Event::Kind::damage, rates.damage, [&](Event& event) { event.span = up_to(3s); });
-    if (setup_.scenario >= Scenario::restart && stream_.chance(0.5)) rough_start();
+    const double rough = setup_.scenario == Scenario::disk ? 1 : 0.5;
+    if (setup_.scenario >= Scenario::restart && stream_.chance(rough)) rough_start();
     std::ranges::stable_sort(events_, {}, &PlannedEvent::at);
     return std::move(events_);
   }
@@ -139,13 +140,15 @@ class Planner {
     std::uint32_t part = 0;
     while (std::cmp_less(std::popcount(part) + 1, setup_.voters()))
       part |= (1U << below(setup_.nodes)) & ~(1U << victim);
-    const Nanos down = 1s + part_of(3s);
+    // The hosts have heard each other's first proposals, and forget them after three seconds.
+    const Nanos down = 4s + part_of(4s);
     const auto add = [&](Nanos at, const Event& event) {
       events_.push_back({Instant{} + at, event});
     };
     add(Nanos{1}, {.kind = Event::Kind::partition, .number = part, .span = down});
-    add(part_of(1s), {.kind = Event::Kind::slow_disk, .which = victim, .span = 5s});
-    add(down, {.kind = Event::Kind::reboot, .which = victim, .span = 50ms + part_of(500ms)});
+    add(part_of(2s), {.kind = Event::Kind::slow_disk, .which = victim, .span = down});
+    add(down,
+        {.kind = Event::Kind::reboot, .which = victim, .number = 1, .span = 50ms + part_of(500ms)});
     add(down + 1us,
         {.kind = Event::Kind::partition, .number = part | 1U << victim, .span = 4s + part_of(6s)});
   }

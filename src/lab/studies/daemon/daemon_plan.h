@@ -60,7 +60,8 @@ struct Event {
     offer,    // the candidate of client `which` gets another capacity, `number`
     // Faults of daemons and hosts.
     crash,     // the daemon of host `which` dies; it restarts after `span`
-    reboot,    // host `which` loses power, its clients die; it restarts after `span`
+    reboot,    // host `which` loses power, its clients die; it restarts after `span`; `number` 1:
+               // no write in progress survives
     pause,     // the daemon of host `which` does nothing for `span`
     suspend,   // host `which` sleeps for `span`; its daemon restarts when it wakes
     blackout,  // all daemons die at once; each restarts after up to `span`

@@ -117,7 +117,7 @@ class Cluster : public NoWatch {
   void on_update(NodeId id, const groups::LeadershipUpdate& update);
 
   // Faults.
-  void crash(NodeId id, bool power);
+  void crash(NodeId id, bool power, bool loses_writes = false);
   void start(NodeId id);
   void resume(NodeId id);
   void resign(const Event& event);
@@ -480,7 +480,7 @@ void Cluster::happen(const Event& event) {
           id, Host::Groups::Command{Host::Groups::Stopped{groups::UserId{number_of(event.which)}}});
     case crash:
     case reboot:
-      this->crash(id, event.kind == reboot);
+      this->crash(id, event.kind == reboot, event.number == 1);
       return plan(event.span, {.kind = restart, .which = event.which});
     case damage:
       this->crash(id, true);
@@ -537,11 +537,11 @@ void Cluster::happen(const Event& event) {
 
 // The clients of a dead daemon go on until their deadlines. With the power the clients are gone
 // too, and the boot clock begins at zero.
-void Cluster::crash(NodeId id, bool power) {
+void Cluster::crash(NodeId id, bool power, bool loses_writes) {
   if (!world_.up(id)) return;
   Machine& machine = machines_[index(id)];
   const std::size_t writing = world_.disk(id).writing();
-  const std::size_t kept = power_.below(writing + 1);
+  const std::size_t kept = loses_writes ? 0 : power_.below(writing + 1);
   const bool torn = power && setup_.scenario >= Scenario::disk && power_.chance(0.05);
   world_.crash(id, kept, torn);
   machine.inbox.clear();

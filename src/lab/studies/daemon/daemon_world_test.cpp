@@ -1,6 +1,7 @@
 #include "lab/studies/daemon/daemon_world.h"
 
 #include <iterator>
+#include <set>
 #include <string>
 
 #include <fmt/core.h>
@@ -30,6 +31,22 @@ TEST_P(EveryScenario, KeepsTheProperties) {
     EXPECT_GT(outcome.entries, 20U);
     EXPECT_GT(outcome.masters, 0U);
   }
+}
+
+// Deliberate faults of the driver: at least one of ten runs notices each of them.
+TEST(Daemon, NoticesDeliberateFaults) {
+  const auto violated = [](daemon::Setup setup) {
+    setup.scenario = Scenario::disk;
+    std::set<std::string> properties;
+    for (setup.seed = 1; setup.seed <= 10; ++setup.seed) {
+      const Outcome outcome = run(setup);
+      if (!outcome.kept()) properties.insert(outcome.violations.front().property);
+    }
+    return properties;
+  };
+  EXPECT_TRUE(violated({.ignore_order = true}).contains("one-voter-set"));
+  EXPECT_TRUE(violated({.forget_persisted = true}).contains("progress"));
+  EXPECT_TRUE(violated({.notify_twice = true}).contains("one-answer"));
 }
 
 TEST(Daemon, IsDeterministic) {
