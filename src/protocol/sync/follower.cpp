@@ -277,15 +277,18 @@ void Follower::correct(SyncStep& step) {
   step.steer(step.clock.servo.steer(now, step.shows(), aim, {.step_from = from}));
 }
 
-// Includes the time of an impossible exchange: our clock may be the wrong one.
+// While the node objects, either clock may be wrong: the bound also includes the reference's time
+// by the newest exchange, or by the estimate if that exchange was used.
 Reading Follower::reading(Instant now, const LocalClock& clock, const SyncRules& rules) const {
   Reading reading = usual_reading(now, clock, rules);
-  if (!heard_) return reading;
-  const Nanos doubt = published_.bound + share_of(now - heard_->at, kUnknownRate);
+  const bool objects = estimator_ && objection_.lasts(now);
+  if (!heard_ && !objects) return reading;
+  const Heard theta = heard_ ? *heard_ : Heard::of(now, estimator_->at(now));
+  const Nanos doubt = published_.bound + theta.drift(now);
   reading.earliest =
-      std::min(reading.earliest, published_.network_at(raw_of(now) - heard_->latest) - doubt);
+      std::min(reading.earliest, published_.network_at(raw_of(now) - theta.latest) - doubt);
   reading.latest =
-      std::max(reading.latest, published_.network_at(raw_of(now) - heard_->earliest) + doubt);
+      std::max(reading.latest, published_.network_at(raw_of(now) - theta.earliest) + doubt);
   return reading;
 }
 

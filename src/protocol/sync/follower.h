@@ -97,11 +97,16 @@ class Follower {
     double fresh = 1;  // weight of the present reference; the rest is holdover
   };
 
-  // The reference by an impossible exchange.
+  // Bounds of our raw clock minus the reference's.
   struct Heard {
-    Instant at{};       // when the exchange began
-    Nanos earliest{0};  // bounds of our raw clock minus the reference's
+    Instant at{};  // when they held
+    Nanos earliest{0};
     Nanos latest{0};
+
+    static Heard of(Instant now, const clock::Estimate& estimate) {
+      return {.at = now, .earliest = estimate.earliest, .latest = estimate.latest};
+    }
+    Nanos drift(Instant now) const { return share_of(now - at, kUnknownRate); }
   };
 
   void send_probe(SyncStep& step, std::uint32_t exchange);
@@ -126,7 +131,7 @@ class Follower {
   Instant last_heard_{};          // last echo of the reference
   HeldTime held_;
   Objection objection_;
-  std::optional<Heard> heard_;   // the newest exchange, if it was impossible and not used
+  std::optional<Heard> heard_;   // by the newest exchange, if it was impossible and not used
   bool correction_due_ = false;  // a correction waits for an estimate
   bool may_step_ = false;    // the next correction may be a step: the node or network time was set
   bool corrected_ = false;   // at least once since this node follows the reference

@@ -33,6 +33,15 @@ TEST_P(EveryScenario, KeepsTheProperties) {
   }
 }
 
+// The new master had joined twelve seconds before and knew the rate of network time worse than its
+// members. One of them objected, then used exchanges that were possible again, and for the rest of
+// the objection its bounds contained only the line that it held.
+TEST(Daemon, AMemberThatObjectsIncludesTheMastersTime) {
+  const daemon::Setup setup{.seed = 37879};
+  const Outcome outcome = run(setup);
+  EXPECT_TRUE(outcome.kept()) << text_of(setup, outcome);
+}
+
 // Deliberate faults of the driver: at least one of ten runs notices each of them.
 TEST(Daemon, NoticesDeliberateFaults) {
   const auto violated = [](daemon::Setup setup) {
