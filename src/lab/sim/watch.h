@@ -21,6 +21,9 @@ struct NoWatch {
                 std::uint32_t /*number*/, Instant /*sent at*/) {}
   template <class World, class Notice>
   void noticed(const World&, NodeId, const Notice&) {}
+  // A machine persists a record; its write begins.
+  template <class World, class Record>
+  void writes(const World&, NodeId, const Record&) {}
   // A message arrived at a node that does not run, or found the buffer of a paused node full.
   template <class World, class Message>
   void unheard(const World&, NodeId /*from*/, NodeId /*to*/, const Message&,

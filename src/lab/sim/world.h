@@ -576,6 +576,7 @@ class World {
     requires kHasDisk
   {
     node.disk.begin(record);
+    watch_->writes(*this, id, record);
     Instant when = now_ + std::max(options_.write.sample(node.delays), Nanos{1});
     Instant& last = last_writes_[index(id)];
     when = last = std::max(last, when);

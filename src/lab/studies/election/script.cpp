@@ -7,39 +7,20 @@
 
 #include <fmt/core.h>
 
-#include "base/number_text.h"
 #include "base/span_text.h"
 #include "lab/sim/trace.h"
+#include "machine/script.h"
 
 namespace tempo::sim::election {
 namespace {
 
 using tempo::election::Kind;
 
-std::vector<std::string_view> lines_of(std::string_view text) {
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    lines.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines;
-}
-
-template <class Number>
-Result<Number> number_within(std::string_view text, Number low, Number high) {
-  const std::optional<Number> number = parse_number<Number>(text);
-  if (!number || !(*number >= low && *number <= high))
-    return std::unexpected(fmt::format("'{}' is not a number from {} to {}", text, low, high));
-  return *number;
-}
-
-class ScriptRunner {
+class ElectionRunner final : public ScriptRunner {
  public:
-  ScriptRunner() { setup_.rules.timing = *tempo::election::profile("lan"); }
+  ElectionRunner() { setup_.rules.timing = *tempo::election::profile("lan"); }
 
-  // Executes one command line; its output is appended to `answer`.
-  Result<void> command(std::string_view line, std::string& answer) {
+  Result<void> command(std::string_view line, std::string& answer) override {
     const std::size_t space = std::min(line.find(' '), line.size());
     const std::string_view word = line.substr(0, space);
     const std::string_view rest = space < line.size() ? line.substr(space + 1) : std::string_view{};
@@ -81,6 +62,9 @@ class ScriptRunner {
     return {};
   }
 
+  void finish(std::string& answer) override { show_happenings(answer); }
+
+ private:
   // Shows the trace since the last call.
   void show_happenings(std::string& answer) {
     if (cluster_ == nullptr) return;
@@ -93,7 +77,6 @@ class ScriptRunner {
     }
   }
 
- private:
   static bool is_setting(std::string_view word) {
     for (const char* known : {"nodes", "profile", "variant", "repeats", "seed", "delay", "loss",
                               "duplicate", "reorder", "lateness", "election-timer", "hide"})
@@ -129,11 +112,7 @@ class ScriptRunner {
       setup_.rules.timing.election_min = low;
       setup_.rules.timing.election_max = high;
     } else if (word == "hide") {
-      for (std::string_view names = value; !names.empty();) {
-        const std::size_t comma = std::min(names.find(','), names.size());
-        hidden_.insert(std::string(names.substr(0, comma)));
-        names.remove_prefix(std::min(comma + 1, names.size()));
-      }
+      for (const std::string_view name : split_text(value, ',')) hidden_.emplace(name);
     } else {
       TRY(probability, number_within<double>(value, 0, 1));
       (word == "loss"        ? setup_.link.loss
@@ -195,39 +174,16 @@ class ScriptRunner {
 }  // namespace
 
 Result<std::string> answered(std::string_view script) {
-  ScriptRunner runner;
-  std::string out;
-  std::string answer;
-  bool in_answer = false;
-  std::size_t number = 0;
-  for (const std::string_view line : lines_of(script)) {
-    ++number;
-    if (line == "----") {
-      in_answer = true;
-      runner.show_happenings(answer);
-      out += "----\n" + answer;
-      answer.clear();
-    } else if (line.empty()) {
-      in_answer = false;
-      out += '\n';
-    } else if (in_answer) {
-      continue;  // skip the old answer
-    } else {
-      out += line;
-      out += '\n';
-      if (line.starts_with('#')) continue;
-      if (const Result<void> done = runner.command(line, answer); !done)
-        return std::unexpected(fmt::format("line {}: {}", number, done.error()));
-    }
-  }
-  return out;
+  ElectionRunner runner;
+  return tempo::answered(script, runner);
 }
 
 Result<std::string> script_of(const Experiment& experiment, std::string_view counterexample) {
   const Setup& setup = experiment.setup;
   const Link& link = setup.link;
   std::string text;
-  for (const std::string_view line : lines_of(counterexample)) text += fmt::format("# {}\n", line);
+  for (const std::string_view line : split_text(counterexample, '\n'))
+    text += fmt::format("# {}\n", line);
   // The profile with these values; a changed election timer is a separate setting.
   std::string_view profile = "lan";
   for (const std::string_view name : tempo::election::profile_names())

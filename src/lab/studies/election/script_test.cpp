@@ -1,19 +1,14 @@
-// Every script of testdata/ is a test: it must give the answers written in it. With TEMPO_REWRITE
-// set, as in tools/rewrite, this program writes the answers of this run into the scripts instead.
+// Every script of testdata/ is a test; then bad scripts, and scripts of experiments.
 #include "lab/studies/election/script.h"
 
-#include <algorithm>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <ostream>
 #include <set>
-#include <sstream>
 #include <string>
-#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "machine/script_test_files.h"
 
 namespace tempo::sim::election {
 namespace {
@@ -21,51 +16,20 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-std::vector<std::filesystem::path> scripts() {
-  std::vector<std::filesystem::path> found;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(TEMPO_TESTDATA))
-    if (entry.path().extension() == ".txt") found.push_back(entry.path());
-  std::ranges::sort(found);
-  return found;
-}
-
-std::string content(const std::filesystem::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
-
 class Script : public ::testing::TestWithParam<std::filesystem::path> {};
 
 TEST_P(Script, GivesTheAnswersWrittenInIt) {
-  const std::string text = content(GetParam());
-  const Result<std::string> answer = answered(text);
-  ASSERT_TRUE(answer.has_value()) << GetParam().filename().string() << " " << answer.error();
-  if (std::getenv("TEMPO_REWRITE") == nullptr) {
-    EXPECT_EQ(text, *answer) << "If this change is intended, run tools/rewrite.";
-  } else if (text != *answer) {
-    std::ofstream file(GetParam());
-    file << *answer;
-    ASSERT_TRUE(file.flush().good());
-  }
-}
-
-// A script proves nothing unless it has a comment and asks for an answer.
-TEST_P(Script, HasACommentAndAnAnswer) {
-  const std::string text = content(GetParam());
-  EXPECT_THAT(text, StartsWith("# "));
-  EXPECT_THAT(text, HasSubstr("\n----\n"));
+  expect_answers(GetParam(), answered);
   if (GetParam().filename().string().starts_with("paper_")) {
-    EXPECT_THAT(text, StartsWith("# Section "));
+    EXPECT_THAT(script_text(GetParam()), StartsWith("# Section "));
   }
-  EXPECT_LT(std::ranges::count(text, '\n'), 60);
 }
 
-INSTANTIATE_TEST_SUITE_P(Testdata, Script, ::testing::ValuesIn(scripts()),
-                         [](const auto& each) { return each.param.stem().string(); });
+INSTANTIATE_TEST_SUITE_P(Testdata, Script, ::testing::ValuesIn(scripts_in(TEMPO_TESTDATA)),
+                         script_name);
 
 // The scripts of the paper's claims must be found.
-TEST(Scripts, AreFound) { EXPECT_GE(scripts().size(), 40U); }
+TEST(Scripts, AreFound) { EXPECT_GE(scripts_in(TEMPO_TESTDATA).size(), 40U); }
 
 std::string failure_of(const std::string& script) {
   const Result<std::string> answer = answered(script);
