@@ -78,6 +78,7 @@ void LeaseService::receive(Turn<LeaseService>& turn, NodeId from, const Message&
   }
   if (message->kind == lock::lease::Kind::record && message->reserve != 0)
     turn.out.notify(TakesPart{hosts_->host_of(from)});
+  learn_holder(from, *message);
   step(turn, [&](Member& member, Turn<Member>& inner) { member.receive(inner, from, *message); });
 }
 
@@ -156,6 +157,7 @@ void LeaseService::carry_out(Turn<LeaseService>& turn, const Output<Member>& out
     return turn.out.persist(saved);
   }
   pass_on(turn, output, [&](const lock::lease::Message& message) {
+    learn_holder(member_.state().self, message);
     const bool of_all =
         message.kind == lock::lease::Kind::query || message.kind == lock::lease::Kind::record;
     const std::string_view name =
@@ -198,8 +200,29 @@ std::optional<LockId> LeaseService::number(Turn<LeaseService>& turn, std::string
   return names_.number(name, [&](LockId id) {
     bool forgotten = false;
     step(turn, [&](Member& member, Turn<Member>& inner) { forgotten = member.forget(inner, id); });
+    if (forgotten) holders_.erase(id);
     return forgotten;
   });
+}
+
+// A PASS names the next holder; only the holder extends a lease.
+void LeaseService::learn_holder(NodeId sender, const lock::lease::Message& message) {
+  using lock::lease::Kind;
+  const bool passes = message.kind == Kind::pass;
+  if (message.lock == lock::lease::kViewLock ||
+      !(passes || (message.kind == Kind::ask && message.held)))
+    return;
+  Holder& last = holders_[message.lock];
+  const lock::lease::Held held{message.ballot.count, passes ? message.sub : 0};
+  if (passes ? held > last.held : held.count >= last.held.count)
+    last = {std::max(held, last.held), passes ? message.target : sender};
+}
+
+std::optional<NodeId> LeaseService::named_holder(LockId id,
+                                                 const lock::lease::Ballot& ballot) const {
+  const auto found = holders_.find(id);
+  if (found == holders_.end() || found->second.held.count != ballot.count) return std::nullopt;
+  return found->second.member;
 }
 
 bool LeaseService::uses(Instant now, std::string_view name) const {
@@ -223,6 +246,7 @@ std::vector<Known> LeaseService::known(Instant now) const {
     if (lock == nullptr || lock->forgettable()) return;
     Known known;
     known.name = name;
+    NodeId entered = kNobody;  // its last ASK announced the client that is now inside as a waiter
     if (const auto& lease = lock->lease(); lease && lease->until > now) {
       known.mode = lease->mode;
       known.holder = hosts_->host_of(member_.state().self);
@@ -232,19 +256,25 @@ std::vector<Known> LeaseService::known(Instant now) const {
     } else {
       for (const auto& promise : lock->grantor().promises()) {
         // A promise to itself is an attempt, not a lease: a majority of the voters has not agreed.
-        if (promise.until <= now || promise.ballot.origin == member_.state().self) continue;
+        const std::optional<NodeId> named = named_holder(id, promise.ballot);
+        const NodeId holder = named.value_or(promise.ballot.origin);
+        if (promise.until <= now || holder == member_.state().self) continue;
+        entered = named ? kNobody : holder;
         known.mode = promise.mode;
-        known.holder = hosts_->host_of(promise.ballot.origin);
+        known.holder = hosts_->host_of(holder);
         known.until = promise.until;
       }
     }
     for (const auto& [number, client] : clients_)
       if (client.lock == id)
         known.clients.push_back({number, client.mode, client.inside, client.since, client.token});
-    for (const lock::lease::Peer& peer : lock->peers().all())
+    for (const lock::lease::Peer& peer : lock->peers().all()) {
+      if (peer.fresh_until <= now) continue;
+      bool inside = peer.member == entered;
       for (const lock::lease::Waiter& waiter : peer.waiting)
-        if (peer.fresh_until > now)
+        if (!std::exchange(inside, false))
           known.elsewhere.push_back({hosts_->host_of(peer.member), waiter.mode, waiter.ticket});
+    }
     all.push_back(std::move(known));
   });
   return all;

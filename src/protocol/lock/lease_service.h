@@ -103,8 +103,18 @@ class LeaseService {
     Token token = lock::kNoToken;
   };
 
+  // The newest holder of a lock that a message named. A lease that is handed over keeps its ballot,
+  // so the ballot of a promise does not name its holder.
+  struct Holder {
+    lock::lease::Held held{};
+    NodeId member = kNobody;
+  };
+
   template <class Do>
   void step(Turn<LeaseService>& turn, Do todo);
+  void learn_holder(NodeId sender, const lock::lease::Message& message);
+  // Unset: no message has named the holder of this ballot; it is the host that asked for it.
+  std::optional<NodeId> named_holder(lock::LockId id, const lock::lease::Ballot& ballot) const;
   void command_member(Turn<LeaseService>& turn, const lock::lease::Command& command);
   void carry_out(Turn<LeaseService>& turn, const Output<lock::lease::Member>& output);
   void on_notice(Turn<LeaseService>& turn, const lock::lease::Notice& notice);
@@ -123,7 +133,8 @@ class LeaseService {
   lock::lease::Rules rules_;
   lock::lease::Member member_;
   Names names_;
-  std::map<ClientId, Client> clients_;  // at most kMaxClientsHere
+  std::map<ClientId, Client> clients_;      // at most kMaxClientsHere
+  std::map<lock::LockId, Holder> holders_;  // at most one for each name
   std::uint64_t dropped_ = 0;
 };
 
