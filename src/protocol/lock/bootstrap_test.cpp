@@ -148,67 +148,6 @@ class BootstrapCluster {
   std::vector<VoterSet> committed_;
 };
 
-TEST(Bootstrap, AllFindTheSameVoters) {
-  BootstrapCluster cluster(3, 3, 1);
-  cluster.pass(5s);
-  for (std::uint32_t i = 0; i < 3; ++i) {
-    EXPECT_TRUE(cluster.of(i).committed());
-    EXPECT_EQ(cluster.of(i).word().voters, voters_of({0, 1, 2}));
-  }
-}
-
-TEST(Bootstrap, WaitsForAll) {
-  BootstrapCluster cluster(3, 3, 1);
-  cluster.cut_off(2, true);
-  cluster.pass(30s);
-  EXPECT_TRUE(cluster.committed().empty());
-  cluster.cut_off(2, false);
-  cluster.pass(5s);
-  EXPECT_EQ(cluster.committed().size(), 3);
-}
-
-TEST(Bootstrap, OfOneMemberSucceedsAtOnce) {
-  BootstrapCluster cluster(1, 1, 1);
-  cluster.pass(1s);
-  EXPECT_TRUE(cluster.of(0).committed());
-}
-
-TEST(Bootstrap, OtherMembersLearnTheVoters) {
-  BootstrapCluster cluster(5, 3, 7);
-  cluster.cut_off(0, true);
-  cluster.pass(5s);
-  EXPECT_EQ(cluster.of(1).word().voters, voters_of({1, 2, 3}));
-  EXPECT_EQ(cluster.of(4).word().voters, voters_of({1, 2, 3}));
-  EXPECT_FALSE(cluster.of(0).committed());
-  cluster.cut_off(0, false);  // the first member returns too late
-  cluster.pass(5s);
-  EXPECT_TRUE(cluster.of(0).committed());
-  EXPECT_EQ(cluster.of(0).word().voters, voters_of({1, 2, 3}));
-}
-
-TEST(Bootstrap, SurvivesARestart) {
-  BootstrapCluster cluster(3, 3, 1);
-  cluster.pass(5s);
-  cluster.crash(1);
-  EXPECT_TRUE(cluster.of(1).committed());
-}
-
-TEST(Bootstrap, DetectsTwoVoterSets) {
-  BootstrapCluster cluster(4, 2, 1);
-  cluster.cut_off(0, true);
-  cluster.cut_off(1, true);
-  cluster.pass(5s);
-  EXPECT_EQ(cluster.of(2).word().voters, voters_of({2, 3}));
-  // Two members that never received a message of the others commit another set.
-  SingleMember other(
-      {.self = node(0),
-       .expected = 2,
-       .saved = Bootstrap::VoterProposal{Bootstrap::Stage::committed, voters_of({0, 1})}});
-  other.receive(node(2), cluster.of(2).word());
-  ASSERT_EQ(other.outputs().size(), 1);
-  EXPECT_EQ(other.outputs().begin()->notice.kind, Bootstrap::Notice::Kind::split);
-}
-
 // The voter set that member 3, ready for 2, 3, 5, writes to disk after this message; unset: none.
 std::optional<VoterSet> moves_to(NodeId from, const VoterSet& voters) {
   SingleMember member(
