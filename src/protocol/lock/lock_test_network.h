@@ -2,7 +2,7 @@
 // a disk and keeps the ordering rule.
 //
 // Datagrams take `delay`; zero: they arrive before the command that caused them returns. Writes
-// finish at once, unless they are held back. A test derives from it and makes the machines.
+// finish at once. A test derives from it and makes the machines.
 #pragma once
 
 #include <algorithm>
@@ -29,11 +29,6 @@ class LockNetwork {
  public:
   using Message = typename M::Message;
   using Record = RecordOf<M>;
-  struct Sent {
-    std::uint32_t from = 0;
-    NodeId to = kNobody;  // kNobody: all
-    Message message{};
-  };
   // False: the datagram is lost.
   using Delivers =
       std::function<bool(std::uint32_t from, std::uint32_t to, const Message& message)>;
@@ -96,18 +91,11 @@ class LockNetwork {
 
   void set_delay(Nanos delay) { delay_ = delay; }
   void set_delivery(Delivers delivers) { delivers_ = std::move(delivers); }
-  void hold_writes(bool hold) {
-    hold_writes_ = hold;
-    settle();
-  }
 
   const M& machine(std::uint32_t at) const { return *sites_[at].machine; }
   bool up(std::uint32_t at) const { return sites_[at].up; }
   std::uint32_t size() const { return static_cast<std::uint32_t>(sites_.size()); }
   const std::optional<Record>& disk(std::uint32_t at) const { return sites_[at].disk; }
-  const WriteQueue<M>& writes(std::uint32_t at) const { return sites_[at].writes; }
-  const std::vector<Sent>& sent() const { return sent_; }
-  void clear_sent() { sent_.clear(); }
   Instant now() const { return now_; }
 
  protected:
@@ -147,7 +135,6 @@ class LockNetwork {
   }
   void carry_out(std::uint32_t at, const Output<M>& output) {
     if (output.kind == OutputKind::notice) return noticed(at, output.notice);
-    sent_.push_back({at, output.kind == OutputKind::send ? output.to : kNobody, output.message});
     for (std::uint32_t to = 0; to < sites_.size(); ++to) {
       if (to == at || (output.kind == OutputKind::send && output.to != NodeId{to})) continue;
       if (delivers_ && !delivers_(at, to, output.message)) continue;
@@ -157,8 +144,7 @@ class LockNetwork {
   // Finishes writes and delivers what has arrived.
   void settle() {
     for (int i = 0; i < 100'000; ++i) {
-      if (!hold_writes_)
-        for (std::uint32_t at = 0; at < sites_.size(); ++at) finish_writes(at);
+      for (std::uint32_t at = 0; at < sites_.size(); ++at) finish_writes(at);
       if (datagrams_.empty() || datagrams_.begin()->first > now_) return;
       const Datagram datagram = std::move(datagrams_.begin()->second);
       datagrams_.erase(datagrams_.begin());
@@ -183,10 +169,8 @@ class LockNetwork {
 
   std::vector<Site> sites_;
   std::multimap<Instant, Datagram> datagrams_;
-  std::vector<Sent> sent_;
   Delivers delivers_;
   Nanos delay_{0};
-  bool hold_writes_ = false;
   std::uint64_t steps_ = 0;
   Stream chance_{1, 0, 0};
   Instant now_{Nanos{1'000'000'000'000}};
