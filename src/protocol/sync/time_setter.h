@@ -1,7 +1,7 @@
 // Setting network time by hand: the timescale generation, and the request to the master.
 //
 // The generation counts how often network time was set. A follower repeats its request until an
-// echo has a higher generation. A node that receives a request carries it out as master, or asks
+// echo has a higher generation, for two seconds at most. A node that receives a request carries it out as master, or asks
 // its own master, once per request.
 #pragma once
 
