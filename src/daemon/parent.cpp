@@ -309,7 +309,7 @@ class Parent {
     const std::size_t tab = message.find('\t');
     if (tab == std::string::npos) return;
     const auto done =
-        sys::replace_file(lock_record_path(identity_.settings.state_dir), message.substr(tab + 1));
+        sys::write_record(lock_record_path(identity_.settings.state_dir), message.substr(tab + 1));
     if (!done)
       return log_error(fmt::format("no locks: cannot save the lock record: {}", done.error()));
     line.send(fmt::format("{}\t{}", kLocksWritten, message.substr(0, tab)));

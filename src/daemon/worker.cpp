@@ -137,7 +137,7 @@ void Worker::write_record(std::uint64_t number, const locks::LockRecord& record)
     parent_->send(fmt::format("{}\t{}\t{}", kWriteLocks, number, text));
     return;
   }
-  const auto done = sys::replace_file(lock_record_path(identity_.settings.state_dir), text);
+  const auto done = sys::write_record(lock_record_path(identity_.settings.state_dir), text);
   if (!done)
     return log_error(fmt::format("no locks: cannot save the lock record: {}", done.error()));
   host_.finish_write(number);

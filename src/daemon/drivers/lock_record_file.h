@@ -1,4 +1,4 @@
-// The lock record of this host: one file in the state directory, replaced atomically.
+// The lock record of this host: the record 'locks' in the state directory (platform/whole_file.h).
 //
 // The parent writes it, because a write may take long; without a parent the worker does.
 #pragma once
@@ -16,7 +16,11 @@ inline constexpr std::string_view kWriteLocks = "@write";      // to the parent:
 inline constexpr std::string_view kLocksWritten = "@written";  // from the parent: number
 
 std::string lock_record_path(const std::string& state_dir);
-// Unset: there is none, it is damaged, or it belongs to another host.
-std::optional<locks::LockRecord> read_lock_record(const std::string& state_dir, HostId host);
+
+struct SavedLocks {
+  std::optional<locks::LockRecord> record{};  // unset: absent, lost, or of another host
+  std::string lost{};  // why a record that was written cannot be used; empty: it can, or is absent
+};
+SavedLocks read_lock_record(const std::string& state_dir, HostId host);
 
 }  // namespace tempo::daemon

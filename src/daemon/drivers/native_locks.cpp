@@ -9,6 +9,7 @@
 
 #include "daemon/control/daemon_view.h"
 #include "daemon/drivers/lock_record_file.h"
+#include "daemon/log.h"
 #include "machine/overloaded.h"
 #include "platform/clocks/boot_clock.h"
 #include "protocol/lock/lock_status.h"
@@ -16,6 +17,11 @@
 namespace tempo::daemon {
 namespace {
 
+constexpr const char* kLostRecord =
+    "waits for another machine that knows the voters; if all machines have lost their records, "
+    "remove the files 'locks' and 'locks.old' from the state directory of every machine and "
+    "restart "
+    "tempod on all of them";
 constexpr const char* kOff =
     "no locks: set 'expect = N' under [locks] in tempo.toml on every machine, where N is the "
     "number of voters";
@@ -53,6 +59,9 @@ std::optional<locks::LockService> make_lock_service(const DaemonIdentity& identi
   const config::Settings& settings = identity.settings;
   if (settings.lock_expect == 0 || settings.lock_back_end == config::LockBackEnd::etcd)
     return std::nullopt;
+  const SavedLocks saved = read_lock_record(settings.state_dir, identity.host);
+  if (!saved.lost.empty())
+    log_error(fmt::format("the lock record is lost: {}; this machine {}", saved.lost, kLostRecord));
   return locks::LockService({.self = identity.host,
                              .life = identity.incarnation,
                              .hosts = &directory,
@@ -63,7 +72,8 @@ std::optional<locks::LockService> make_lock_service(const DaemonIdentity& identi
                              .policy_host = settings.lock_policy_host,
                              .is_policy_host = settings.lock_policy_host == identity.name,
                              .kernel = sys::kernel_boot_id(),
-                             .record = read_lock_record(settings.state_dir, identity.host)});
+                             .record = saved.record,
+                             .record_lost = !saved.lost.empty()});
 }
 
 // --- clients ---
@@ -100,8 +110,8 @@ std::optional<locks::LockUpdate> NativeLocks::on_notice(const Service::Notice& n
             parts_.events->emit(
                 "locks-split",
                 "another part of this network has different voters; set the same 'expect', more "
-                "than half of all machines, on every machine, and remove the file 'locks' from the "
-                "state directories of one part");
+                "than half of all machines, on every machine, and remove the files 'locks' and "
+                "'locks.old' from the state directories of one part");
           },
           [&](const Service::ChangeEnded& change) {
             if (change.number == changes_) change_ended_ = result_of(change);
@@ -146,6 +156,8 @@ std::string NativeLocks::status() const {
   if (!configured()) return kOff;
   if (service()->split())
     return "locks are not safe: another part of this network has different voters";
+  if (!service()->committed() && service()->record_lost())
+    return fmt::format("no locks: the lock record is lost; this machine {}", kLostRecord);
   if (!service()->committed())
     return fmt::format("waiting for voters: {} of {} found", service()->heard() + 1,
                        parts_.identity->settings.lock_expect);

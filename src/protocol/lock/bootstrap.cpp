@@ -20,7 +20,7 @@ bool among(const VoterSet& voters, NodeId member) {
 }
 
 Bootstrap::Bootstrap(const Start& start)
-    : self_(start.self), expected_(start.expected), interval_(start.interval) {
+    : self_(start.self), expected_(start.expected), lost_(start.lost), interval_(start.interval) {
   CHECK(expected_ >= 1 && expected_ <= kMaxVoterSet);
   if (start.saved) current_ = *start.saved;
 }
@@ -32,15 +32,14 @@ void Bootstrap::start(Turn<Bootstrap>& turn) {
 
 void Bootstrap::receive(Turn<Bootstrap>& turn, NodeId from, const Message& message) {
   if (from == self_) return;
-  if (message.stage != Stage::proposed && message.voters.empty())
-    return;  // an empty voter set is invalid
   if (committed()) {
     if (message.stage != Stage::committed)
       turn.out.send(from, current_);
-    else if (message.voters != current_.voters)
+    else if (!message.voters.empty() && message.voters != current_.voters)
       turn.out.notify({.kind = Notice::Kind::split, .word = message});
     return;
   }
+  if (message.voters.empty()) return;  // it only asks, or it is invalid
   remember(from, message, turn.now);
   if (message.stage == Stage::committed) return receive_committed(turn, message);
   if (message.stage == Stage::ready) receive_ready(turn, from, message);
@@ -64,6 +63,7 @@ void Bootstrap::receive_committed(Turn<Bootstrap>& turn, const VoterProposal& pr
 }
 
 void Bootstrap::receive_ready(Turn<Bootstrap>& turn, NodeId from, const VoterProposal& proposal) {
+  if (lost_) return;
   if (current_.stage == Stage::ready &&
       (!before(proposal.voters, current_.voters) || !among(current_.voters, from)))
     return;
@@ -76,7 +76,7 @@ void Bootstrap::on_timer(Turn<Bootstrap>& turn, TimerId /*timer*/) {
   std::erase_if(others_, [&](const auto& other) {
     return other.at + kSilences * interval_ < turn.now && other.proposal.stage == Stage::proposed;
   });
-  if (current_.stage == Stage::proposed) choose();
+  if (current_.stage == Stage::proposed && !lost_) choose();
   turn.out.broadcast(current_);
   advance(turn);
 }

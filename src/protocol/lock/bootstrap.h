@@ -11,6 +11,9 @@
 // member of L that never was ready for L, or that had left L before; so no member has seen all of L
 // ready. Two lists with a common member are therefore never both committed. If more than half of
 // all members are expected, any two lists have a common member.
+//
+// A member whose record is lost may have been ready for a list, so it does not take part in the
+// agreement: it asks for the voters with an empty proposal, and nobody counts it.
 #pragma once
 
 #include <cstdint>
@@ -67,6 +70,7 @@ class Bootstrap {
     NodeId self = kNobody;
     std::uint8_t expected = 0;             // number of voters; at most kMaxVoterSet
     std::optional<VoterProposal> saved{};  // written by an earlier incarnation; unset: none
+    bool lost = false;                     // an earlier incarnation wrote one that is lost
     Nanos interval = 1s;                   // between broadcasts while there are no voters
   };
   explicit Bootstrap(const Start& start);
@@ -86,7 +90,8 @@ class Bootstrap {
   static constexpr auto fields(auto list) {
     using M = Bootstrap;
     return list(field<&M::current_>("said"), field<&M::others_>("others"), field<&M::next_>("next"),
-                fixed<&M::self_>(), fixed<&M::expected_>(), fixed<&M::interval_>());
+                fixed<&M::self_>(), fixed<&M::expected_>(), fixed<&M::lost_>(),
+                fixed<&M::interval_>());
   }
   friend FieldCheck;
 
@@ -114,6 +119,7 @@ class Bootstrap {
 
   NodeId self_;
   std::uint8_t expected_;
+  bool lost_;
   Nanos interval_;
   VoterProposal current_{};    // on disk or being written, unless its stage is proposed
   std::vector<Other> others_;  // the first kMaxOthers, in ascending order

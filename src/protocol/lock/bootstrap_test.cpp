@@ -47,6 +47,13 @@ class BootstrapCluster {
     site.writing = {};
     begin(member);
   }
+  // It restarts, and its record cannot be read.
+  void lose_record(std::uint32_t member) {
+    sites_[member].disk.reset();
+    sites_[member].writing = {};
+    sites_[member].lost = true;
+    begin(member);
+  }
 
   void pass(Nanos time) {
     const Instant end = now_ + time;
@@ -94,6 +101,7 @@ class BootstrapCluster {
   struct Site {
     std::unique_ptr<Bootstrap> machine{};
     std::optional<Bootstrap::VoterProposal> disk{};
+    bool lost = false;  // a record was written and cannot be read
     WriteQueue<Bootstrap> writing{};
     std::deque<Datagram> inbox{};
     bool off = false;
@@ -101,8 +109,10 @@ class BootstrapCluster {
 
   void begin(std::uint32_t member) {
     Site& site = sites_[member];
-    site.machine = std::make_unique<Bootstrap>(
-        Bootstrap::Start{.self = node(member), .expected = expected_, .saved = site.disk});
+    site.machine = std::make_unique<Bootstrap>(Bootstrap::Start{.self = node(member),
+                                                                .expected = expected_,
+                                                                .saved = site.disk,
+                                                                .lost = site.lost && !site.disk});
     step(member, [](Bootstrap& machine, Turn<Bootstrap>& turn) { machine.start(turn); });
   }
 
@@ -176,6 +186,24 @@ TEST(Bootstrap, IgnoresEmptyVoterSets) {
     member.receive(node(1), {.stage = stage, .voters = {}});
   EXPECT_FALSE(member.machine().committed());
   EXPECT_EQ(member.machine().heard(), 0U);
+}
+
+// A host whose record was damaged counted as one that never voted: with a newcomer it agreed on
+// other voters while the rest of the first ones was cut off (tempo-lab sim daemon, seed 24055).
+TEST(Bootstrap, AMemberThatLostItsRecordAgreesOnNoOtherVoters) {
+  BootstrapCluster cluster(3, 2, 1);
+  cluster.pass(5s);
+  ASSERT_EQ(cluster.of(1).word().voters, voters_of({0, 1}));
+  cluster.cut_off(0, true);
+  cluster.lose_record(1);
+  cluster.crash(2);  // it has no vote and no record
+  cluster.pass(30s);
+  EXPECT_FALSE(cluster.of(1).committed() || cluster.of(2).committed());
+  cluster.cut_off(0, false);
+  cluster.pass(5s);
+  EXPECT_EQ(cluster.splits(), 0);
+  for (const VoterSet& voters : cluster.committed()) EXPECT_EQ(voters, voters_of({0, 1}));
+  EXPECT_TRUE(cluster.of(1).committed() && cluster.of(2).committed());
 }
 
 // Whatever is lost, repeated, reordered or crashes: no two members ever commit different voters,

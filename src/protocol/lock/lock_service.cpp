@@ -35,7 +35,8 @@ LockService::LockService(const Start& start)
       bootstrap_({.self = start.hosts->number_of(start.self),
                   .expected = start.expected,
                   .saved = start.record ? proposal_of(record_.stage, record_.voters, *start.hosts)
-                                        : std::nullopt}) {
+                                        : std::nullopt,
+                  .lost = start.record_lost}) {
   record_.kernel = start.kernel;
 }
 

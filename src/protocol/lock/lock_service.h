@@ -82,6 +82,7 @@ class LockService {
     bool is_policy_host = false;         // it is this host
     std::string kernel{};                // boot id of the running kernel
     std::optional<LockRecord> record{};  // as read from disk; unset: none
+    bool record_lost = false;            // there was a record, and it cannot be used
   };
   explicit LockService(const Start& start);
 
@@ -95,6 +96,7 @@ class LockService {
 
   const LockRecord& record() const { return record_; }  // on disk or being written
   bool split() const { return split_; }
+  bool record_lost() const { return start_.record_lost; }   // at the start
   std::size_t heard() const { return bootstrap_.heard(); }  // other hosts, during the bootstrap
   bool committed() const { return leases_.has_value(); }    // the voters are known
   bool running() const { return leases_ && leases_->running(); }

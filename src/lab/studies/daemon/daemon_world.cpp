@@ -231,7 +231,8 @@ Host Cluster::make(NodeId id, Incarnation incarnation) {
                      .expected = static_cast<std::uint8_t>(setup_.voters()),
                      .rules = lease_rules(),
                      .kernel = kernel,
-                     .record = good ? std::optional(disk.record()) : std::nullopt});
+                     .record = good ? std::optional(disk.record()) : std::nullopt,
+                     .record_lost = disk.file() == Disk<Host>::File::damaged});
   groups::GroupService groups({.self = id,
                                .life = incarnation,
                                .hosts = &directories_[i],
