@@ -25,12 +25,13 @@ std::string refusal_for(Privilege needed, const ipc::Request& request) {
         {.code = ipc::Code::not_allowed,
          .message = fmt::format("permission denied: this requires root; run 'sudo tempo {}'",
                                 ipc::name_of(request.verb))});
+  const bool has_id = !ipc::votes(request.verb) && request.verb != ipc::Verb::resign_group;
   return ipc::refusal_line(
       {.code = ipc::Code::not_allowed,
        .message =
            "permission denied: locks and groups require root or membership of tempod's group; "
            "add a user with 'usermod -aG tempo USER'",
-       .id = ipc::votes(request.verb) ? std::nullopt : std::optional(request.id)});
+       .id = has_id ? std::optional(request.id) : std::nullopt});
 }
 
 }  // namespace
