@@ -128,16 +128,20 @@ void share_machine_id(DaemonIdentity& identity) {
 void new_incarnation(DaemonIdentity& identity) {
   timespec now{};
   ::clock_gettime(CLOCK_REALTIME, &now);
-  identity.incarnation = next_incarnation(identity.state, now.tv_sec);
+  identity.incarnation = next_incarnation(identity.state, now.tv_sec, sys::kernel_random());
+  identity.nonce = wire::Nonce{sys::kernel_random()};
   identity.state.incarnation = std::to_underlying(identity.incarnation);
 }
 
 wire::Codec make_codec(const DaemonIdentity& identity) {
   return wire::Codec({.self = identity.host,
                       .incarnation = identity.incarnation,
+                      .nonce = identity.nonce,
                       .name = wire::Name(identity.name),
                       .cluster = identity.settings.cluster,
-                      .keys = identity.keys});
+                      .keys = identity.keys,
+                      .secret = auth::new_key(),
+                      .exchange_interval = identity.settings.timing.adjtime});
 }
 
 Result<std::vector<sys::NetworkOptions>> networks_of(const config::Settings& settings) {

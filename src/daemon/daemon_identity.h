@@ -21,6 +21,7 @@ struct DaemonIdentity {
   config::Settings settings;
   HostId host = kNoHost;
   Incarnation incarnation{};
+  wire::Nonce nonce{};  // random number of this incarnation
   std::string name;
   std::string machine_id;       // text from which `host` is computed
   std::string machine_id_from;  // origin of that text, for users
@@ -41,6 +42,7 @@ void share_machine_id(DaemonIdentity& identity);
 // Starts a new incarnation of the same host.
 void new_incarnation(DaemonIdentity& identity);
 
+// Every codec has a secret of its own, so that challenges of one process are of no use to another.
 wire::Codec make_codec(const DaemonIdentity& identity);
 
 // The current networks according to the settings.

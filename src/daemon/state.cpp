@@ -13,6 +13,7 @@ namespace {
 
 constexpr double kMaxRate = 1e-3;
 constexpr std::int64_t kYear2020 = 1'577'836'800;
+constexpr std::uint64_t kRandomIncarnations = 1U << 27;  // seconds from 2020 to 2024
 constexpr std::size_t kMaxBytes = 4096;
 
 std::string path_in(const std::string& directory) { return directory + "/state"; }
@@ -62,10 +63,14 @@ Result<void> write_state(const std::string& directory, const State& state) {
   return sys::write_record(path_in(directory), state_text(state));
 }
 
-Incarnation next_incarnation(const State& last, std::int64_t seconds_since_1970) {
-  const std::int64_t by_clock = seconds_since_1970 - kYear2020;
-  const std::int64_t next = std::max<std::int64_t>(std::int64_t{last.incarnation} + 1, by_clock);
-  return Incarnation{static_cast<std::uint32_t>(std::clamp<std::int64_t>(next, 1, 0xfffffffe))};
+Incarnation next_incarnation(const State& last, std::int64_t seconds_since_1970,
+                             std::uint64_t random) {
+  constexpr std::int64_t kMax = 0xfffffffe;
+  const std::int64_t by_clock = std::min(seconds_since_1970 - kYear2020, kMax);
+  const bool counts = last.incarnation != 0 && last.incarnation < kMax;
+  const std::int64_t next = std::max(by_clock, counts ? std::int64_t{last.incarnation} + 1 : 0);
+  if (next > 0) return Incarnation{static_cast<std::uint32_t>(next)};
+  return Incarnation{static_cast<std::uint32_t>(1 + random % kRandomIncarnations)};
 }
 
 }  // namespace tempo::daemon

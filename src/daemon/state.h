@@ -36,7 +36,9 @@ LoadedState read_state(const std::string& directory);
 Result<void> write_state(const std::string& directory, const State& state);
 
 // The next incarnation: above the last one and above the seconds since 2020, so that incarnations
-// are ordered even if the file was lost.
-Incarnation next_incarnation(const State& last, std::int64_t seconds_since_1970);
+// are ordered even if the file was lost. With neither file nor clock it is `random`, below those of
+// the clock: a machine without both must not repeat its incarnation.
+Incarnation next_incarnation(const State& last, std::int64_t seconds_since_1970,
+                             std::uint64_t random);
 
 }  // namespace tempo::daemon

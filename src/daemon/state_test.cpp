@@ -76,12 +76,18 @@ TEST(Rate, RoundTrips) {
 
 TEST(Incarnations, AreOrderedByFileOrClock) {
   constexpr std::int64_t kYear2025 = 1'735'689'600;
-  EXPECT_EQ(next_incarnation({.incarnation = 0}, kYear2025), Incarnation{157'852'800});
+  EXPECT_EQ(next_incarnation({.incarnation = 0}, kYear2025, 5), Incarnation{157'852'800});
   // The file has a later incarnation than the clock allows: the clock was set back.
-  EXPECT_EQ(next_incarnation({.incarnation = 200'000'000}, kYear2025), Incarnation{200'000'001});
-  // Neither file nor clock is usable.
-  EXPECT_EQ(next_incarnation({.incarnation = 0}, 0), Incarnation{1});
-  EXPECT_EQ(next_incarnation({.incarnation = 0xffffffff}, 0), Incarnation{0xfffffffe});
+  EXPECT_EQ(next_incarnation({.incarnation = 200'000'000}, kYear2025, 5), Incarnation{200'000'001});
+}
+
+// A machine without a clock that lost its file, or whose counter was at its end, had the same
+// incarnation after every start; the others took its messages for repeated ones.
+TEST(Incarnations, AreRandomWithoutFileAndClock) {
+  EXPECT_EQ(next_incarnation({.incarnation = 0}, 0, 5), Incarnation{6});
+  EXPECT_EQ(next_incarnation({.incarnation = 0xfffffffe}, 0, 7), Incarnation{8});
+  EXPECT_EQ(next_incarnation({.incarnation = 0xffffffff}, 0, 7), Incarnation{8});
+  EXPECT_EQ(next_incarnation({.incarnation = 0}, 0, ~std::uint64_t{0}), Incarnation{1U << 27});
 }
 
 }  // namespace

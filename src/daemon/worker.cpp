@@ -195,7 +195,6 @@ void Worker::set_leadership(std::uint8_t network) {
 
 // Two machines with the same id: neither leads.
 void Worker::check_id() {
-  transport_.notify_duplicate();
   const wire::Codec& codec = transport_.codec();
   if (!codec.id_taken() || duplicate_id_) return;
   duplicate_id_ = true;

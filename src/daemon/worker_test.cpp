@@ -204,6 +204,9 @@ TEST_F(WorkerTest, ResignsAtTheRequestOfAnotherHost) {
     if (size <= 0) return;
     const auto received = theirs.decode(sys::raw_now(), 0, sys::raw_now(),
                                         {buffer.data(), static_cast<std::size_t>(size)});
+    // The worker asks a host that it does not know for a proof that it lives.
+    if (const std::size_t reply = theirs.take_reply(sys::raw_now(), buffer); reply > 0)
+      ::sendto(socket.number(), buffer.data(), reply, 0, here.raw(), here.size());
     if (!received) return;
     if (const auto* answer = std::get_if<Body>(&received->content)) answers.push_back(*answer);
   };

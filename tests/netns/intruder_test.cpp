@@ -10,6 +10,7 @@
 
 #include "netns.h"
 #include "support/forger.h"
+#include "support/recorder.h"
 
 namespace tempo::testbed {
 namespace {
@@ -160,6 +161,35 @@ TEST_F(Intruder, TheSameForgeriesAreAcceptedWithoutAKey) {
       moved |= std::chrono::abs(after.clocks.at(i) - before.clocks.at(i)) > 59min;
     return after.master >= 0 && after.rounds != before.rounds && moved;
   })) << logs(site);
+}
+
+// A recording set the clock of a newcomer by 57 s: the datagrams of its master to its earlier
+// incarnation, sent again from the master's address after the master had died.
+TEST_F(Intruder, ARecordingOfADeadMasterChangesNothing) {
+  Site site(with_key(true));
+  Host& master = site.add({.offset = 57s});
+  Host& newcomer = site.add({});
+  master.start();
+  ASSERT_TRUE(site.wait(20s, [&] { return site.master_of_first(1) == 0; })) << logs(site);
+  Recorder recorder(master.space(), "eth0");
+  newcomer.start();
+  ASSERT_TRUE(site.wait(20s, [&] {
+    recorder.record();
+    return newcomer.log().find("clock-stepped") != std::string::npos && recorder.sent() > 20;
+  })) << logs(site);
+  master.kill_all();
+  newcomer.stop();
+  recorder.record();
+  const std::size_t before = newcomer.log().size();
+  newcomer.start();
+  EXPECT_GT(recorder.replay(10s), 0U);
+  ASSERT_TRUE(site.wait(20s, [&] {
+    const auto status = newcomer.status();
+    return status && status->status == "leads";
+  })) << logs(site);
+  for (const char* event : {"master-changed", "clock-stepped"})
+    EXPECT_EQ(newcomer.log().find(event, before), std::string::npos) << logs(site);
+  EXPECT_GT(newcomer.status()->counters.at("refused_not_live"), 0U);
 }
 
 }  // namespace

@@ -51,11 +51,6 @@ bool Links::put(std::uint8_t number, const sys::NetworkOptions& options,
   Link& link = links_[number];
   link.network = std::move(*network);
   link.options = options;
-  // A socket on the wildcard address does not show the own addresses.
-  link.own = link.network->bound();
-  std::erase_if(link.own, [](const sys::Address& address) {
-    return address.text() == "0.0.0.0" || address.text() == "::";
-  });
   count_ = std::max<std::uint8_t>(count_, number + 1);
   return true;
 }
@@ -109,9 +104,9 @@ std::optional<sys::Arrival> Links::receive(std::uint8_t number) {
   return links_[number].network->receive();
 }
 
-bool Links::elsewhere(std::uint8_t number, const sys::Address& from) const {
-  const std::vector<sys::Address>& own = links_[number].own;
-  return !own.empty() && std::ranges::find(own, from) == own.end();
+bool Links::knows(std::uint8_t number, NodeId host, const sys::Address& address) const {
+  const auto peer = links_[number].peers.find(host);
+  return peer != links_[number].peers.end() && peer->second == address;
 }
 
 void Links::learn(std::uint8_t number, NodeId host, const sys::Address& address) {
@@ -145,6 +140,10 @@ bool Links::send(std::uint8_t number, NodeId host, std::span<const std::byte> by
   if (link.awaited.size() >= kMaxAwaited) link.awaited.pop_front();
   link.awaited.push_back({.transmission = *transmission, .host = host, .exchange = *exchange});
   return true;
+}
+
+void Links::send(std::uint8_t number, const sys::Address& to, std::span<const std::byte> bytes) {
+  if (here(number)) links_[number].network->send(to, bytes, false);
 }
 
 bool Links::send_anywhere(NodeId host, std::span<const std::byte> bytes) {

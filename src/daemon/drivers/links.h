@@ -62,9 +62,8 @@ class Links {
     return here(number) && links_[number].network->card_stamps();
   }
 
-  // The next datagram. `elsewhere`: it cannot come from this host.
-  std::optional<sys::Arrival> receive(std::uint8_t number);
-  bool elsewhere(std::uint8_t number, const sys::Address& from) const;
+  std::optional<sys::Arrival> receive(std::uint8_t number);  // the next datagram
+  bool knows(std::uint8_t number, NodeId host, const sys::Address& address) const;
   void learn(std::uint8_t number, NodeId host, const sys::Address& address);
   std::string address_of(NodeId host) const;  // empty: unknown
 
@@ -74,6 +73,8 @@ class Links {
   // later.
   bool send(std::uint8_t number, NodeId host, std::span<const std::byte> bytes,
             std::optional<std::uint32_t> exchange);
+
+  void send(std::uint8_t number, const sys::Address& to, std::span<const std::byte> bytes);
 
   // Sends on the first network on which the host was heard.
   bool send_anywhere(NodeId host, std::span<const std::byte> bytes);
@@ -99,7 +100,6 @@ class Links {
   struct Link {
     std::unique_ptr<sys::Network> network{};  // null: down
     sys::NetworkOptions options{};
-    std::vector<sys::Address> own{};         // own addresses; empty: unknown
     std::map<NodeId, sys::Address> peers{};  // as many as the directory has hosts
     std::deque<Awaited> awaited{};           // at most kMaxAwaited
   };

@@ -49,15 +49,13 @@ void Transport::carry_out(const Output<Host>& output) {
   if (const auto* message = std::get_if<node::Node::Message>(&output.message))
     return transmit(output, *message);
   const auto* of_locks = std::get_if<Host::Locks::Message>(&output.message);
+  const wire::Codec::Content content =
+      of_locks != nullptr ? content_of(*of_locks) : std::get<Host::Groups::Message>(output.message);
   std::array<std::byte, wire::kMaxBytes> buffer;
-  const std::size_t size = codec_.encode(
-      of_locks != nullptr ? content_of(*of_locks) : std::get<Host::Groups::Message>(output.message),
-      buffer);
-  const std::span<const std::byte> bytes{buffer.data(), size};
   if (output.kind == OutputKind::send)
-    links_.send_anywhere(output.to, bytes);
+    links_.send_anywhere(output.to, {buffer.data(), encode(output.to, content, buffer)});
   else
-    links_.broadcast_everywhere(bytes);
+    links_.broadcast_everywhere({buffer.data(), codec_.encode(content, buffer)});
 }
 
 void Transport::transmit(const Output<Host>& output, const node::Node::Message& message) {
@@ -69,29 +67,26 @@ void Transport::transmit(const Output<Host>& output, const node::Node::Message& 
                 all ? LiveTrace::Peer{} : LiveTrace::Peer{output.to, name_of(output.to)},
                 node::name_of(message));
   std::array<std::byte, wire::kMaxBytes> buffer;
-  const std::span<const std::byte> bytes{buffer.data(), codec_.encode(message, buffer)};
   if (all)
-    links_.broadcast(network, bytes);
-  else if (!links_.send(network, output.to, bytes, exchange_to_stamp(message)))
+    links_.broadcast(network, {buffer.data(), codec_.encode(message, buffer)});
+  else if (!links_.send(network, output.to, {buffer.data(), encode(output.to, message, buffer)},
+                        exchange_to_stamp(message)))
     ++unsent_;
+}
+
+std::size_t Transport::encode(NodeId to, const wire::Codec::Content& content,
+                              std::span<std::byte, wire::kMaxBytes> out) {
+  return codec_.encode(oscillator_->now(), to, content, out);
 }
 
 void Transport::send(std::uint8_t network, NodeId to, const wire::DiagnosticBody& body) {
   std::array<std::byte, wire::kMaxBytes> buffer;
-  if (!links_.send(network, to, {buffer.data(), codec_.encode(body, buffer)}, std::nullopt))
-    ++unsent_;
+  if (!links_.send(network, to, {buffer.data(), encode(to, body, buffer)}, std::nullopt)) ++unsent_;
 }
 
 void Transport::broadcast(const wire::DiagnosticBody& body) {
   std::array<std::byte, wire::kMaxBytes> buffer;
   links_.broadcast_everywhere({buffer.data(), codec_.encode(body, buffer)});
-}
-
-void Transport::notify_duplicate() {
-  std::array<std::byte, wire::kMaxBytes> buffer;
-  for (std::uint8_t i = 0; i < links_.count(); ++i)
-    if (const std::size_t size = codec_.notify_duplicate(buffer); size > 0 && links_.here(i))
-      links_.broadcast(i, {buffer.data(), size});
 }
 
 // --- receiving ---
@@ -101,18 +96,29 @@ void Transport::receive(std::uint8_t network) {
     const std::optional<sys::Arrival> arrival = links_.receive(network);
     if (!arrival) return;
     const Instant now = oscillator_->now();
-    const auto received =
-        codec_.decode(now, network, std::min(arrival->at, now), arrival->bytes,
-                      links_.elsewhere(network, arrival->from) ? wire::Codec::Source::elsewhere
-                                                               : wire::Codec::Source::anywhere);
+    const auto received = codec_.decode(now, network, std::min(arrival->at, now), arrival->bytes);
+    std::array<std::byte, wire::kMaxBytes> buffer;
+    if (const std::size_t size = codec_.take_reply(now, buffer); size > 0)
+      links_.send(network, arrival->from, {buffer.data(), size});
     if (!received) {
       if (const auto revision = codec_.incompatible_revision())
         handlers_.incompatible(arrival->from.text(), *revision);
       continue;
     }
-    if (!received->sent_by_parent) links_.learn(network, received->from, arrival->from);
+    note_address(now, network, *received, arrival->from);
+    while (const auto released = codec_.take_released()) dispatch(network, *released);
     dispatch(network, *received);
   }
+}
+
+// The source of a broadcast proves nothing: the host is asked there first.
+void Transport::note_address(Instant now, std::uint8_t network,
+                             const wire::Codec::Received& received, const sys::Address& from) {
+  if (received.proved) return links_.learn(network, received.from, from);
+  if (received.from == kNobody || links_.knows(network, received.from, from)) return;
+  std::array<std::byte, wire::kMaxBytes> buffer;
+  if (const std::size_t size = codec_.ask(now, network, received.from, buffer); size > 0)
+    links_.send(network, from, {buffer.data(), size});
 }
 
 void Transport::dispatch(std::uint8_t network, const wire::Codec::Received& received) {
@@ -136,6 +142,7 @@ void Transport::dispatch(std::uint8_t network, const wire::Codec::Received& rece
             handlers_.message(from, message);
           },
           [&](const wire::DiagnosticBody& body) { handlers_.diagnostic(network, from, body); },
+          [](const wire::HelloBody&) {},
           [&](const wire::GroupBody& body) { handlers_.message(from, body); },
           [&](const wire::MutexBody& body) { of_clients(body); },
           [&](const wire::BeatBody& body) { of_clients(body); },

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "daemon/daemon_identity.h"
@@ -27,8 +28,6 @@ class Transport {
   void carry_out(const Output<host::Host>& output);  // a send or a broadcast
   void send(std::uint8_t network, NodeId to, const wire::DiagnosticBody& body);
   void broadcast(const wire::DiagnosticBody& body);
-  // Tells a machine with the same id about this one, if there is one.
-  void notify_duplicate();
 
   struct Handlers {
     std::function<void(NodeId from, const host::Host::Message& message)> message{};
@@ -54,6 +53,10 @@ class Transport {
 
  private:
   void transmit(const Output<host::Host>& output, const node::Node::Message& message);
+  std::size_t encode(NodeId to, const wire::Codec::Content& content,
+                     std::span<std::byte, wire::kMaxBytes> out);
+  void note_address(Instant now, std::uint8_t network, const wire::Codec::Received& received,
+                    const sys::Address& from);
   void dispatch(std::uint8_t network, const wire::Codec::Received& received);
 
   sys::Oscillator* oscillator_;

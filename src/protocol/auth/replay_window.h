@@ -17,8 +17,16 @@ class ReplayWindow {
   // the window are never new.
   bool fresh(std::uint64_t number);
 
+  // Whether `fresh` would return true.
+  bool would_be_fresh(std::uint64_t number) const;
+
+  // Moves the window up to this number, which does not count as received.
+  void advance(std::uint64_t number);
+
+  std::uint64_t highest() const { return highest_; }
+
  private:
-  std::uint64_t highest_ = 0;  // highest number received; 0: none
+  std::uint64_t highest_ = 0;  // end of the window; 0: it is empty
   std::array<std::uint64_t, kWidth / 64>
       seen_{};  // bit n % kWidth: n, of the newest kWidth numbers
 };

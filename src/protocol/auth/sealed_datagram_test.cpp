@@ -37,7 +37,8 @@ wire::Datagram example(const Keyring& ring) {
                      .sender = kEarth,
                      .incarnation = kIncarnation,
                      .key = wire::KeyId{key},
-                     .number = 3},
+                     .number = 3,
+                     .nonce = wire::Nonce{0x4e17d3a2605bc981}},
           .name = wire::Name("earth"),
           .body = wire::ElectionBody{.kind = 13,
                                      .reluctance = 3,
@@ -72,14 +73,16 @@ std::string explained(std::span<const std::byte> bytes) {
     std::size_t size;
     const char* meaning;
   };
-  constexpr std::array kGroups{Group{4, "T, version 2, revision 1, flags"},
+  constexpr std::array kGroups{Group{4, "T, version 2, revision 2, flags"},
                                Group{4, "length, reserved"},
                                Group{8, "cluster"},
                                Group{8, "sender"},
                                Group{4, "incarnation"},
                                Group{4, "key id"},
                                Group{8, "number"},
-                               Group{8, "instance, reserved"},
+                               Group{8, "nonce"},
+                               Group{8, "challenge: a broadcast has none"},
+                               Group{8, "response"},
                                Group{7, "name: earth"},
                                Group{6, "election: Loop, flags, reluctance 3, reserved"},
                                Group{8, "sequence"},

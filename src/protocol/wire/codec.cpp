@@ -4,15 +4,21 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/fnv.h"
 #include "machine/overloaded.h"
 
 namespace tempo::wire {
 namespace {
 
-// A host that was silent for this long may return with a lower incarnation, because it has lost its
-// state file and its clock.
-constexpr Nanos kIncarnationMemory = 60s;
+Process process_of(const Header& header) {
+  return {.host = header.sender, .incarnation = header.incarnation, .nonce = header.nonce};
+}
+Process process_of(const Directory::Host& host) {
+  return {.host = host.id, .incarnation = host.incarnation, .nonce = host.nonce};
+}
+constexpr std::uint8_t bit_of(std::uint8_t network) {
+  return static_cast<std::uint8_t>(1U << network);
+}
+static_assert(node::kMaxNetworks <= 8);
 
 // The wire carries 9 - priority, and 255 for a node that never leads. A byte from 10 to 254 means
 // no priority in this revision; its sender counts as ineligible, so no master names it heir.
@@ -73,25 +79,29 @@ SyncBody body_of(const node::SetTime& request) {
 
 std::string_view name_of(DropReason reason) {
   constexpr std::array<std::string_view, static_cast<std::size_t>(DropReason::count)> kNames{
-      "malformed", "other_cluster",     "not_sealed", "unknown_key",       "forged",
-      "replayed",  "stale_incarnation", "own",        "duplicate_host_id", "too_many_hosts",
-      "not_for_us"};
+      "malformed", "other_cluster", "not_sealed",        "unknown_key",    "forged",    "replayed",
+      "not_live",  "own",           "duplicate_host_id", "too_many_hosts", "not_for_us"};
   return kNames.at(static_cast<std::size_t>(reason));
 }
 
-Codec::Codec(Options options) : options_(std::move(options)) {
+Codec::Codec(Options options)
+    : options_(std::move(options)), liveness_(options_.secret, options_.exchange_interval) {
   Directory::Host* self = directory_.admit(options_.self);
   CHECK(self != nullptr);
   self->name = options_.name;
   self->incarnation = options_.incarnation;
+  self->nonce = options_.nonce;
   self_ = self->node;
 }
 
 Result<Codec::Received, DropReason> Codec::decode(Instant now, std::uint8_t network,
-                                                  Instant arrived, std::span<const std::byte> bytes,
-                                                  Source source) {
+                                                  Instant arrived,
+                                                  std::span<const std::byte> bytes) {
+  CHECK(network < node::kMaxNetworks);
   incompatible_revision_.reset();
-  Result<Received, DropReason> received = examine(now, network, arrived, bytes, source);
+  reply_.reset();
+  released_.clear();
+  Result<Received, DropReason> received = examine(now, network, arrived, bytes);
   if (received)
     ++accepted_;
   else
@@ -106,8 +116,7 @@ std::unexpected<DropReason> Codec::refuse_malformed(Error error) {
 
 Result<Codec::Received, DropReason> Codec::examine(Instant now, std::uint8_t network,
                                                    Instant arrived,
-                                                   std::span<const std::byte> bytes,
-                                                   Source source) {
+                                                   std::span<const std::byte> bytes) {
   const Result<Header, Error> header = parse_header(bytes, options_.revision);
   if (!header) {
     if (header.error() == Error::wrong_revision) note_revision(bytes);
@@ -127,50 +136,172 @@ Result<Codec::Received, DropReason> Codec::examine(Instant now, std::uint8_t net
   if (header->cluster != cluster(header->key)) return std::unexpected(DropReason::other_cluster);
   const Result<Datagram, Error> datagram = parse(*opened, options_.revision);
   if (!datagram) return refuse_malformed(datagram.error());
-  if (header->instance != 0) return std::unexpected(DropReason::not_for_us);
-  const auto* diagnostic = std::get_if<DiagnosticBody>(&datagram->body);
+  if (header->sender == options_.self) return receive_own_id(now, network, *datagram);
+  if (std::holds_alternative<HelloBody>(datagram->body))
+    return receive_hello(now, network, *datagram);
+  return receive(now,
+                 {.since = now, .arrived = arrived, .network = network, .datagram = *datagram});
+}
+
+// Our own broadcast, a recording of an earlier process of this host, or another machine with our
+// id. Only the last one repeats a challenge.
+Result<Codec::Received, DropReason> Codec::receive_own_id(Instant now, std::uint8_t network,
+                                                          const Datagram& datagram) {
+  const Header& header = datagram.header;
+  const Process from = process_of(header);
+  if (from == process_of(*directory_.find(options_.self))) return std::unexpected(DropReason::own);
+  const bool proved =
+      liveness_.judge(now, from, 0, header.response) == Liveness::Response::current &&
+      liveness_.take_answer(now, from, network);
+  const auto* hello = std::get_if<HelloBody>(&datagram.body);
+  if (!proved && !id_taken_) ask(now, network, from);
+  // The answer is a question too: the other machine has to know.
+  if (hello != nullptr && hello->kind == HelloBody::Kind::ask && liveness_.answer(now))
+    reply_ = Reply{.kind = reply_ ? HelloBody::Kind::ask : HelloBody::Kind::answer,
+                   .to = from,
+                   .response = header.challenge};
+  if (!proved) return std::unexpected(DropReason::not_live);
+  id_taken_ = true;
+  return std::unexpected(DropReason::duplicate_host_id);
+}
+
+Result<Codec::Received, DropReason> Codec::receive_hello(Instant now, std::uint8_t network,
+                                                         const Datagram& datagram) {
+  const Header& header = datagram.header;
+  const Process from = process_of(header);
+  const auto& hello = std::get<HelloBody>(datagram.body);
+  const std::uint32_t changes = changes_of(from.host);
+  if (hello.kind == HelloBody::Kind::ask) {
+    Directory::Host* const known = directory_.find(from.host);
+    if (known != nullptr && process_of(*known) == from && header.number >= known->window.highest())
+      known->challenge = header.challenge;
+    if (liveness_.answer(now))
+      reply_ = Reply{.kind = HelloBody::Kind::answer,
+                     .to = from,
+                     .changes = changes,
+                     .response = header.challenge};
+    return Received{.content = hello};
+  }
+  if (liveness_.judge(now, from, changes, header.response) != Liveness::Response::current ||
+      !liveness_.take_answer(now, from, network))
+    return std::unexpected(DropReason::not_live);
+  Directory::Host* const host = believe(now, network, header, true);
+  if (host == nullptr) return std::unexpected(DropReason::too_many_hosts);
+  host->window.advance(header.number);
+  host->challenge = header.challenge;
+  release(now, network, from);
+  return Received{.from = host->node, .proved = true, .content = hello};
+}
+
+// A datagram that just arrived, or one that was held and whose sender is live now.
+Result<Codec::Received, DropReason> Codec::receive(Instant now, const Liveness::Held& held) {
+  const Datagram& datagram = held.datagram;
+  const Header& header = datagram.header;
+  const auto* diagnostic = std::get_if<DiagnosticBody>(&datagram.body);
   if (diagnostic != nullptr && diagnostic->kind == DiagnosticBody::Kind::reelect &&
       diagnostic->target != options_.self)
     return std::unexpected(DropReason::not_for_us);
 
-  const auto* election = std::get_if<ElectionBody>(&datagram->body);
-  const bool hint = election != nullptr &&
-                    election->kind == static_cast<std::uint8_t>(election::Kind::masterdown) &&
-                    election->subject == header->sender;
-  if (header->sender == options_.self) {
-    if (header->incarnation == options_.incarnation &&
-        (source == Source::anywhere || sent_by_us(header->number, bytes)))
-      return std::unexpected(DropReason::own);
-    // From our own earlier incarnation: a crash hint of our parent, or a replayed recording.
-    if (hint || (sealed() && header->incarnation < options_.incarnation && !answers_us(election)))
-      return std::unexpected(DropReason::stale_incarnation);
-    duplicate_incarnation_ = std::max(duplicate_incarnation_, header->incarnation);
-    duplicates_seen_ = std::min(duplicates_seen_ + 1, kDuplicatesToReport);
-    return std::unexpected(DropReason::duplicate_host_id);
+  using Response = Liveness::Response;
+  const Process from = process_of(header);
+  const Directory::Host* const known = std::as_const(directory_).find(header.sender);
+  const bool same = known != nullptr && known->heard && process_of(*known) == from;
+  if (same && !known->window.would_be_fresh(header.number))
+    return std::unexpected(DropReason::replayed);
+  const Response response = liveness_.judge(now, from, changes_of(header.sender), header.response);
+  const bool proved = response == Response::current;
+  const bool live =
+      same && liveness_.live(now, known->proved) && (known->networks & bit_of(held.network)) != 0;
+  const bool broadcast = header.challenge == 0;
+  if (!proved && (!live || (!broadcast && response != Response::old))) {
+    ask(now, held.network, from);
+    // A datagram to this host that repeats none of its challenges may be for an earlier process.
+    if (broadcast || response == Response::old) liveness_.hold(from, held);
+    return std::unexpected(DropReason::not_live);
   }
 
-  // From here on the sender is trusted to be the host that it names.
-  const Directory::Host* known = directory_.find(header->sender);
-  const bool remembered =
-      known != nullptr && known->heard && now - known->last_heard < kIncarnationMemory;
-  if (remembered && header->incarnation < known->incarnation)
-    return std::unexpected(DropReason::stale_incarnation);
-  auth::ReplayWindow window;
-  if (known != nullptr && known->heard && header->incarnation == known->incarnation)
-    window = known->window;
-  if (!window.fresh(header->number)) return std::unexpected(DropReason::replayed);
+  if (directory_.admit(header.sender) == nullptr)
+    return std::unexpected(DropReason::too_many_hosts);
+  TRY(content, content_of(datagram, held.network, held.arrived));
+  const bool newest = !same || header.number > known->window.highest();
+  Directory::Host* const host = believe(now, held.network, header, proved);
+  CHECK(host != nullptr && host->window.fresh(header.number));
+  if (newest && !broadcast) host->challenge = header.challenge;
+  if (!datagram.name.text().empty()) host->name = datagram.name;
+  if (proved)
+    release(now, held.network, from);
+  else if (liveness_.ageing(now, host->proved))
+    ask(now, held.network, from);
+  return Received{.from = host->node, .proved = proved, .content = content};
+}
 
-  Directory::Host* host = directory_.admit(header->sender);
-  if (host == nullptr) return std::unexpected(DropReason::too_many_hosts);
-  TRY(content, content_of(*datagram, network, arrived));
-  host->heard = true;
+// Null: too many hosts.
+Directory::Host* Codec::believe(Instant now, std::uint8_t network, const Header& header,
+                                bool proved) {
+  Directory::Host* const host = directory_.admit(header.sender);
+  if (host == nullptr) return nullptr;
+  const Process from = process_of(header);
+  if (!host->heard || process_of(*host) != from) {
+    // The responses of the process before this one are of no use any more.
+    host->changes += host->heard ? 1 : 0;
+    host->heard = true;
+    host->incarnation = from.incarnation;
+    host->nonce = from.nonce;
+    host->networks = 0;
+    host->window = {};
+  }
   host->last_heard = now;
-  host->incarnation = header->incarnation;
-  host->window = window;
-  if (!datagram->name.text().empty()) host->name = datagram->name;
-  return Received{.from = host->node,
-                  .sent_by_parent = hint && header->number >= kParentNumbers,
-                  .content = content};
+  if (!proved) return host;
+  host->proved = now;
+  host->networks |= bit_of(network);
+  return host;
+}
+
+void Codec::release(Instant now, std::uint8_t network, const Process& process) {
+  for (const Liveness::Held& held : liveness_.release(now, process, network)) {
+    const Result<Received, DropReason> received = receive(now, held);
+    if (!received) continue;
+    ++accepted_;
+    released_.push_back(*received);
+  }
+}
+
+std::optional<Codec::Received> Codec::take_released() {
+  if (released_.empty()) return std::nullopt;
+  Received next = std::move(released_.front());
+  released_.pop_front();
+  return next;
+}
+
+// --- questions and answers ---
+
+std::uint32_t Codec::changes_of(HostId host) const {
+  const Directory::Host* const known = directory_.find(host);
+  return known == nullptr ? 0 : known->changes;
+}
+
+void Codec::ask(Instant now, std::uint8_t network, const Process& process) {
+  if (liveness_.ask(now, process, network))
+    reply_ =
+        Reply{.kind = HelloBody::Kind::ask, .to = process, .changes = changes_of(process.host)};
+}
+
+std::size_t Codec::ask(Instant now, std::uint8_t network, NodeId host,
+                       std::span<std::byte, kMaxBytes> out) {
+  const Directory::Host* const known = directory_.find(host);
+  CHECK(known != nullptr && known->heard);
+  ask(now, network, process_of(*known));
+  return take_reply(now, out);
+}
+
+std::size_t Codec::take_reply(Instant now, std::span<std::byte, kMaxBytes> out) {
+  if (!reply_) return 0;
+  const Reply reply = *std::exchange(reply_, std::nullopt);
+  Datagram datagram{.body = HelloBody{reply.kind}};
+  datagram.header.number = number_;
+  datagram.header.challenge = liveness_.challenge(now, reply.to, reply.changes);
+  datagram.header.response = reply.response;
+  return write(datagram, out);
 }
 
 // Every revision uses the same authenticator, so an attacker without the key cannot cause a report.
@@ -288,21 +419,6 @@ bool Codec::carries_name(const Datagram::Body& body) {
          (group != nullptr && group->kind == GroupBody::Kind::heartbeat);
 }
 
-// An Ack for our present incarnation, which no earlier incarnation can have sent.
-bool Codec::answers_us(const ElectionBody* election) const {
-  return election != nullptr && election->kind == static_cast<std::uint8_t>(election::Kind::ack) &&
-         election->subject == options_.self &&
-         election->subject_incarnation == options_.incarnation;
-}
-
-// Whether we sent this datagram, or may have sent it too long ago to remember. An attacker may
-// replay a recording of it from elsewhere.
-bool Codec::sent_by_us(std::uint64_t number, std::span<const std::byte> bytes) const {
-  if (number > number_) return false;
-  if (number + kRemembered <= number_) return true;
-  return sent_hashes_[number % kRemembered] == fnv1a(bytes);
-}
-
 ClusterId Codec::cluster(KeyId key) const {
   return ClusterId{options_.keys.cluster_id(options_.cluster, std::to_underlying(key))};
 }
@@ -312,20 +428,35 @@ std::size_t Codec::write(Datagram& datagram, std::span<std::byte, kMaxBytes> out
   datagram.header.cluster = cluster(datagram.header.key);
   datagram.header.sender = options_.self;
   datagram.header.incarnation = options_.incarnation;
+  datagram.header.nonce = options_.nonce;
   datagram.header.revision = options_.revision;
   if (carries_name(datagram.body)) datagram.name = options_.name;
-  const std::size_t size = options_.keys.seal(out, wire::write(datagram, out));
-  sent_hashes_[datagram.header.number % kRemembered] = fnv1a(out.first(size));
-  return size;
+  return options_.keys.seal(out, wire::write(datagram, out));
 }
 
 std::size_t Codec::encode(const Content& content, std::span<std::byte, kMaxBytes> out) {
   Datagram datagram;
   datagram.header.number = ++number_;
+  set_content(datagram, content);
+  return write(datagram, out);
+}
+
+std::size_t Codec::encode(Instant now, NodeId to, const Content& content,
+                          std::span<std::byte, kMaxBytes> out) {
+  Datagram datagram;
+  datagram.header.number = ++number_;
+  set_content(datagram, content);
+  if (const Directory::Host* const host = directory_.find(to); host != nullptr && host->heard) {
+    datagram.header.challenge = liveness_.challenge(now, process_of(*host), host->changes);
+    datagram.header.response = host->challenge;
+  }
+  return write(datagram, out);
+}
+
+void Codec::set_content(Datagram& datagram, const Content& content) const {
   std::visit(Overloaded{[&](const node::Node::Message& message) { set_body(datagram, message); },
                         [&](const auto& body) { datagram.body = body; }},
              content);
-  return write(datagram, out);
 }
 
 void Codec::set_body(Datagram& datagram, const node::Node::Message& message) const {
@@ -348,16 +479,6 @@ void Codec::set_body(Datagram& datagram, const node::Node::Message& message) con
   } else {
     datagram.body = std::visit([](const auto& one) { return body_of(one); }, *message.sync());
   }
-}
-
-std::size_t Codec::notify_duplicate(std::span<std::byte, kMaxBytes> out) {
-  if (!id_taken()) return 0;
-  Datagram datagram;
-  datagram.header.number = ++number_;
-  datagram.body = ElectionBody{.kind = static_cast<std::uint8_t>(election::Kind::ack),
-                               .subject = options_.self,
-                               .subject_incarnation = duplicate_incarnation_};
-  return write(datagram, out);
 }
 
 std::size_t Codec::crash_hint(std::span<std::byte, kMaxBytes> out) {

@@ -5,12 +5,18 @@
 // state before it has parsed the whole datagram. Each datagram results in a message or in a
 // DropReason, and is counted there.
 //
+// The codec believes a process of another host only while it is live (liveness.h). A datagram of
+// another sender is held, and the sender is asked: `take_reply` has the question. When it has
+// answered, `take_released` has the datagrams that were held.
+//
 // Datagrams name hosts by HostId, messages by NodeId; the codec owns the Directory that maps them.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,6 +29,7 @@
 #include "protocol/sync/node.h"
 #include "protocol/wire/datagram.h"
 #include "protocol/wire/directory.h"
+#include "protocol/wire/liveness.h"
 
 namespace tempo::wire {
 
@@ -34,7 +41,7 @@ enum class DropReason : std::uint8_t {
   unknown_key,
   forged,
   replayed,           // number seen before in this incarnation, or too old to tell
-  stale_incarnation,  // of an earlier incarnation of the sender
+  not_live,           // the sender must repeat a challenge first; it may be delivered after that
   own,                // our own broadcast, received by ourselves
   duplicate_host_id,  // another machine uses our host id
   too_many_hosts,     // the directory is full
@@ -48,9 +55,12 @@ class Codec {
   struct Options {
     HostId self = kNoHost;
     Incarnation incarnation{};
+    Nonce nonce{};
     Name name;
     std::string cluster;  // name of the cluster
     auth::Keyring keys;
+    auth::Key secret{};                 // random; of this process alone
+    Nanos exchange_interval{0};         // between two exchanges of a master and its follower
     std::uint8_t revision = kRevision;  // tests set another one to try how revisions interoperate
   };
 
@@ -58,35 +68,36 @@ class Codec {
 
   // A message of the node, or a body for another part of the daemon.
   using Content = std::variant<node::Node::Message, DiagnosticBody, LockBody, VoterSetBody,
-                               GroupBody, MutexBody, BeatBody>;
+                               GroupBody, MutexBody, BeatBody, HelloBody>;
 
   struct Received {
-    NodeId from = kNobody;
-    bool sent_by_parent = false;  // a crash hint of tempod's parent, not from the host's own socket
+    NodeId from = kNobody;  // kNobody: a question of a sender that is not live
+    // The sender has repeated a challenge in this datagram: it comes from its own address.
+    bool proved = false;
     Content content{};
   };
 
-  enum class Source : std::uint8_t { anywhere, elsewhere };
-
-  // Decodes a datagram that arrived over `network` at `arrived`. Source::elsewhere means certainly
-  // not from an address of this host; a duplicate of our host id is then detected even if its
-  // incarnation equals ours.
+  // Decodes a datagram that arrived over `network` at `arrived`.
   Result<Received, DropReason> decode(Instant now, std::uint8_t network, Instant arrived,
-                                      std::span<const std::byte> bytes,
-                                      Source source = Source::anywhere);
+                                      std::span<const std::byte> bytes);
+  // Writes a datagram for the source address of the last datagram decoded; 0: there is none.
+  std::size_t take_reply(Instant now, std::span<std::byte, kMaxBytes> out);
+  // The next message that the last datagram decoded has released: it comes before that datagram.
+  std::optional<Received> take_released();
+  // Writes a question to a live host, whose address may have changed; 0: it was just asked.
+  std::size_t ask(Instant now, std::uint8_t network, NodeId host,
+                  std::span<std::byte, kMaxBytes> out);
 
-  // Writes the datagram to `out` and returns its size in bytes.
+  // Writes a broadcast to `out` and returns its size in bytes.
   std::size_t encode(const Content& content, std::span<std::byte, kMaxBytes> out);
+  // The same for a datagram to one host.
+  std::size_t encode(Instant now, NodeId to, const Content& content,
+                     std::span<std::byte, kMaxBytes> out);
 
   // Writes a Masterdown for this incarnation, which has ended. For the parent of a worker that
-  // died.
+  // died. The others believe it while the worker is live for them; no recording of it concerns
+  // another incarnation.
   std::size_t crash_hint(std::span<std::byte, kMaxBytes> out);
-
-  // Writes a broadcast that makes us known to another machine with our host id; 0: there is none.
-  // The other machine may have started after our last broadcast. With a key it could take our
-  // datagrams for recordings of its own earlier incarnation; this one names its present
-  // incarnation, which no recording can.
-  std::size_t notify_duplicate(std::span<std::byte, kMaxBytes> out);
 
   void set_keys(auth::Keyring keys) { options_.keys = std::move(keys); }
 
@@ -96,8 +107,8 @@ class Codec {
   NodeId number_of(HostId host) { return directory_.number_of(host); }
   NodeId self() const { return self_; }
   bool sealed() const { return !options_.keys.empty(); }
-  // Several datagrams have shown that another machine uses our host id.
-  bool id_taken() const { return duplicates_seen_ >= kDuplicatesToReport; }
+  // Another process with our host id has repeated a challenge.
+  bool id_taken() const { return id_taken_; }
 
   // Revision of the last datagram decoded, if it was dropped only because of its revision; nullopt:
   // otherwise. With a key, only datagrams sealed with our key count.
@@ -111,23 +122,36 @@ class Codec {
   std::uint64_t malformed(Error error) const { return malformed_[static_cast<std::size_t>(error)]; }
 
  private:
-  static constexpr int kDuplicatesToReport = 3;
-  static constexpr std::size_t kRemembered = 1024;
   static constexpr std::uint64_t kParentNumbers = std::uint64_t{1} << 62;
 
+  struct Reply {
+    HelloBody::Kind kind{};
+    Process to{};
+    std::uint32_t changes = 0;   // of its host
+    std::uint64_t response = 0;  // the challenge that it repeats
+  };
+
   Result<Received, DropReason> examine(Instant now, std::uint8_t network, Instant arrived,
-                                       std::span<const std::byte> bytes, Source source);
+                                       std::span<const std::byte> bytes);
+  Result<Received, DropReason> receive(Instant now, const Liveness::Held& held);
+  Result<Received, DropReason> receive_own_id(Instant now, std::uint8_t network,
+                                              const Datagram& datagram);
+  Result<Received, DropReason> receive_hello(Instant now, std::uint8_t network,
+                                             const Datagram& datagram);
+  Directory::Host* believe(Instant now, std::uint8_t network, const Header& header, bool proved);
+  void release(Instant now, std::uint8_t network, const Process& process);
+  void ask(Instant now, std::uint8_t network, const Process& process);
+  std::uint32_t changes_of(HostId host) const;
   Result<Content, DropReason> content_of(const Datagram& datagram, std::uint8_t network,
                                          Instant arrived);
   Result<Content, DropReason> election_message(const Datagram& datagram, const ElectionBody& body,
                                                std::uint8_t network);
   Result<Content, DropReason> sync_message(const SyncBody& body, std::uint8_t network,
                                            Instant arrived);
+  void set_content(Datagram& datagram, const Content& content) const;
   void set_body(Datagram& datagram, const node::Node::Message& message) const;
   std::size_t write(Datagram& datagram, std::span<std::byte, kMaxBytes> out);
   static bool carries_name(const Datagram::Body& body);
-  bool answers_us(const ElectionBody* election) const;
-  bool sent_by_us(std::uint64_t number, std::span<const std::byte> bytes) const;
   std::unexpected<DropReason> refuse_malformed(Error error);
   void note_revision(std::span<const std::byte> bytes);
   ClusterId cluster(KeyId key) const;
@@ -135,10 +159,11 @@ class Codec {
   Options options_;
   Directory directory_;
   NodeId self_;
-  std::uint64_t number_ = 0;                              // of the last datagram sent
-  std::array<std::uint64_t, kRemembered> sent_hashes_{};  // of the last datagrams, by number
-  int duplicates_seen_ = 0;              // datagrams of another machine with our host id
-  Incarnation duplicate_incarnation_{};  // latest incarnation of that machine
+  Liveness liveness_;
+  std::uint64_t number_ = 0;       // of the last datagram sent
+  std::optional<Reply> reply_;     // to the last datagram decoded
+  std::deque<Received> released_;  // by the last datagram decoded; at most kMaxHeldOfOne
+  bool id_taken_ = false;
   std::optional<std::uint8_t> incompatible_revision_;
   std::uint64_t accepted_ = 0;
   std::array<std::uint64_t, static_cast<std::size_t>(DropReason::count)> refused_{};

@@ -35,7 +35,8 @@ enum class Section : std::uint8_t {
   next_voters = 13,
   bounded_delay = 14,
   beat = 15,
-  signatures = 16
+  signatures = 16,
+  hello = 17
 };
 
 constexpr double kShortSteps = 1024;
@@ -58,10 +59,11 @@ static_assert(kHeaderBytes + (6 + kMaxLockStandings) * kSectionHeadBytes + kMaxN
                   kTagBytes <=
               kMaxBytes);
 
-// The header as it is on the wire.
+// The header as it is on the wire: the part that every revision has, then that of this one.
 struct StatedHeader {
   Header header{};
   std::uint16_t length = 0;  // of the whole datagram
+  bool common = false;       // the common part only
 
   template <class Self, class Io>
   static void layout(Self& self, Io& io) {
@@ -72,29 +74,34 @@ struct StatedHeader {
     io.constant(std::uint8_t{0});  // flags: none defined
     io(self.length);
     io.constant(std::uint16_t{0});
-    io(header.cluster, header.sender, header.incarnation, header.key, header.number);
-    io(header.instance);
-    io.constant(std::uint32_t{0});
+    io(header.cluster, header.sender, header.incarnation, header.key);
+    if (!self.common) io(header.number, header.nonce, header.challenge, header.response);
   }
 };
 
-Result<StatedHeader, Error> read_stated(std::span<const std::byte> bytes) {
+Result<StatedHeader, Error> read_common(std::span<const std::byte> bytes) {
   if (bytes.size() >= 2 && (bytes[0] != std::byte{kMagic} || bytes[1] != std::byte{kVersion}))
     return std::unexpected(Error::wrong_version);
-  if (bytes.size() < kHeaderBytes) return std::unexpected(Error::too_short);
-  return read_body<StatedHeader>(Reader(bytes));
+  if (bytes.size() < kCommonBytes) return std::unexpected(Error::too_short);
+  StatedHeader stated{.common = true};
+  FieldReader io{Reader(bytes)};
+  io(stated);
+  return stated;
 }
 
 // `size` is that of the whole datagram with its authenticator, which the header must state;
 // nullopt: the size of `bytes`, plus that of the authenticator if the header names a key.
 Result<Header, Error> read_header(std::span<const std::byte> bytes, std::optional<std::size_t> size,
                                   std::uint8_t own) {
-  TRY(stated, read_stated(bytes));
+  TRY(common, read_common(bytes));
+  const std::uint8_t revision = common.header.revision;
+  if (revision < kOldestRevision || revision + 1 < own || revision > own + 1)
+    return std::unexpected(Error::wrong_revision);
+  if (bytes.size() < kHeaderBytes) return std::unexpected(Error::too_short);
+  TRY(stated, read_body<StatedHeader>(Reader(bytes)));
   const Header& header = stated.header;
   const std::size_t whole = size.value_or(bytes.size() + (header.key == kNoKey ? 0 : kTagBytes));
   if (whole > kMaxBytes) return std::unexpected(Error::too_long);
-  if (header.revision + 1 < own || header.revision > own + 1)
-    return std::unexpected(Error::wrong_revision);
   if (stated.length != whole) return std::unexpected(Error::wrong_length);
   if (header.sender == kNoHost) return std::unexpected(Error::no_sender);
   return header;
@@ -114,12 +121,12 @@ void write_section(Writer& out, Section section, const Body& body) {
 // By the index of the body in its variant.
 constexpr std::array kBodySections{Section::election,      Section::sync,      Section::diagnostic,
                                    Section::lock,          Section::voter_set, Section::group,
-                                   Section::bounded_delay, Section::beat};
+                                   Section::bounded_delay, Section::beat,      Section::hello};
 static_assert(kBodySections.size() == std::variant_size_v<Datagram::Body>);
 
 // A set of sections; those of later revisions are in no set.
 constexpr std::uint32_t bit(Section section) {
-  const bool known = section >= Section::name && section <= Section::signatures;
+  const bool known = section >= Section::name && section <= Section::hello;
   return known ? 1U << std::to_underlying(section) : 0;
 }
 constexpr std::uint32_t kBodyBits =
@@ -261,8 +268,8 @@ Result<Header, Error> parse_header(std::span<const std::byte> bytes, std::uint8_
 }
 
 std::optional<Header> stated_header(std::span<const std::byte> bytes) {
-  const Result<StatedHeader, Error> stated = read_stated(bytes);
-  return stated ? std::optional(stated->header) : std::nullopt;
+  const Result<StatedHeader, Error> common = read_common(bytes);
+  return common ? std::optional(common->header) : std::nullopt;
 }
 
 Result<Datagram, Error> parse(std::span<const std::byte> bytes, std::uint8_t own) {
@@ -296,7 +303,8 @@ std::size_t write(const Datagram& datagram, std::span<std::byte, kMaxBytes> out)
   const std::size_t size = kHeaderBytes + sections.written();
   const std::size_t whole = size + (datagram.header.key == kNoKey ? 0 : kTagBytes);
   Writer front(out);
-  write_body(front, StatedHeader{datagram.header, static_cast<std::uint16_t>(whole)});
+  write_body(front,
+             StatedHeader{.header = datagram.header, .length = static_cast<std::uint16_t>(whole)});
   return size;
 }
 

@@ -3,8 +3,8 @@
 // A datagram is a fixed header, sections (tag, length, body), and, if a key is in use, an
 // authenticator at the end, which auth/ adds and removes. The parser skips unknown sections and
 // unknown trailing bytes of known ones, so that the format can grow; it accepts its own and the
-// neighbouring revisions. The first two bytes make a historical TSP daemon drop the datagram.
-// doc/reference/wire.md specifies every byte.
+// neighbouring revisions, but none before kOldestRevision. The first two bytes make a historical
+// TSP daemon drop the datagram. doc/reference/wire.md specifies every byte.
 //
 // Nothing here allocates, and `parse` returns a Datagram or an Error for any bytes. Datagrams name
 // hosts by HostId; codec.h maps them to NodeIds.
@@ -30,10 +30,12 @@ namespace tempo::wire {
 
 inline constexpr std::uint8_t kMagic = 0x54;  // 'T'; no type of TSP version 1 has this value
 inline constexpr std::uint8_t kVersion = 2;
-inline constexpr std::uint8_t kRevision = 1;
-inline constexpr std::size_t kHeaderBytes = 48;
-inline constexpr std::size_t kTagBytes = 16;    // of the authenticator
-inline constexpr std::size_t kMaxBytes = 1024;  // of a whole datagram
+inline constexpr std::uint8_t kRevision = 2;
+inline constexpr std::uint8_t kOldestRevision = 2;  // revision 1 has another header
+inline constexpr std::size_t kHeaderBytes = 64;
+inline constexpr std::size_t kCommonBytes = 32;  // of the header: the same in every revision
+inline constexpr std::size_t kTagBytes = 16;     // of the authenticator
+inline constexpr std::size_t kMaxBytes = 1024;   // of a whole datagram
 
 inline constexpr std::int64_t kMaxRate = 1'000'000'000'000;  // of SyncBody::rate_ppt
 
@@ -45,17 +47,38 @@ std::uint64_t bound_of(std::uint16_t written);
 enum class ClusterId : std::uint64_t {};
 enum class KeyId : std::uint32_t {};
 inline constexpr KeyId kNoKey{0};
+enum class Nonce : std::uint64_t {};  // random number of one incarnation
 
 struct Header {
   ClusterId cluster{};
   HostId sender = kNoHost;
   Incarnation incarnation{};
-  KeyId key = kNoKey;          // sealing_id of the Keyring; kNoKey: not authenticated
-  std::uint64_t number = 0;    // counts the sender's datagrams in this incarnation, from 1
-  std::uint32_t instance = 0;  // of a lock or group; 0: the network itself, the only one in use
+  KeyId key = kNoKey;           // sealing_id of the Keyring; kNoKey: not authenticated
+  std::uint64_t number = 0;     // counts the sender's datagrams in this incarnation, from 1; hello:
+                                // that of its last other datagram
+  Nonce nonce{};                // of the sender's incarnation
+  std::uint64_t challenge = 0;  // for the receiver to repeat; 0: a broadcast
+  std::uint64_t response = 0;  // newest challenge of the receiver; 0: none is known, or a broadcast
   std::uint8_t revision = kRevision;
 
   bool operator==(const Header&) const = default;
+};
+
+// Asks the receiver to repeat the challenge of the header, or repeats the receiver's.
+struct HelloBody {
+  enum class Kind : std::uint8_t { ask, answer };
+  static constexpr std::uint8_t kKinds = 2;
+  static constexpr std::size_t kBytes = 1;
+
+  Kind kind = Kind::ask;
+
+  bool operator==(const HelloBody&) const = default;
+
+  template <class Self, class Io>
+  static void layout(Self& self, Io& io) {
+    io.fixed(kBytes);
+    io.kind(self.kind, kKinds);
+  }
 };
 
 // An election message. `kind` is the value of election::Kind; the fields are those of
@@ -201,7 +224,7 @@ struct DiagnosticBody {
 
 struct Datagram {
   using Body = std::variant<ElectionBody, SyncBody, DiagnosticBody, LockBody, VoterSetBody,
-                            GroupBody, MutexBody, BeatBody>;
+                            GroupBody, MutexBody, BeatBody, HelloBody>;
 
   Header header{};
   Name name{};
@@ -219,8 +242,8 @@ Result<Datagram, Error> parse(std::span<const std::byte> bytes, std::uint8_t own
 // authenticate the rest.
 Result<Header, Error> parse_header(std::span<const std::byte> bytes, std::uint8_t own = kRevision);
 
-// Reads the header of a datagram of any revision, unchecked: every revision begins alike. nullopt:
-// not a datagram of version 2.
+// Reads the first kCommonBytes of a datagram of any revision, unchecked. nullopt: not a datagram of
+// version 2.
 std::optional<Header> stated_header(std::span<const std::byte> bytes);
 
 // Writes the datagram and returns its size without the authenticator; every datagram fits. If

@@ -66,7 +66,9 @@ Datagram any_datagram() {
                      .incarnation = any<Incarnation>(),
                      .key = *rc::gen::arbitrary<bool>() ? kNoKey : any<KeyId>(),
                      .number = any<std::uint64_t>(),
-                     .instance = any<std::uint32_t>()};
+                     .nonce = Nonce{any<std::uint64_t>()},
+                     .challenge = any<std::uint64_t>(),
+                     .response = any<std::uint64_t>()};
   datagram.name = Name(*rc::gen::arbitrary<std::string>());
   if (*rc::gen::arbitrary<bool>()) datagram.view = any<std::uint64_t>();
   if (*rc::gen::arbitrary<bool>())

@@ -17,7 +17,9 @@ inline Header sample_header() {
           .incarnation = Incarnation{0x21222324},
           .key = kNoKey,
           .number = 0x3132333435363738,
-          .instance = 0x41424344};
+          .nonce = Nonce{0x4142434445464748},
+          .challenge = 0x5152535455565758,
+          .response = 0x6162636465666768};
 }
 
 inline Datagram sample_election() {

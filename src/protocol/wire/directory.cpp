@@ -34,6 +34,11 @@ const Directory::Host* Directory::find(HostId id) const {
   return found == hosts_.end() ? nullptr : &found->second;
 }
 
+Directory::Host* Directory::find(HostId id) {
+  const auto found = hosts_.find(id);
+  return found == hosts_.end() ? nullptr : &found->second;
+}
+
 const Directory::Host* Directory::find(NodeId node) const {
   const auto found = by_node_.find(node);
   return found == by_node_.end() ? nullptr : found->second;

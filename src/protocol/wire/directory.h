@@ -15,6 +15,7 @@
 #include "base/ids.h"
 #include "base/units.h"
 #include "protocol/auth/replay_window.h"
+#include "protocol/wire/datagram.h"
 #include "protocol/wire/name.h"
 
 namespace tempo::wire {
@@ -27,9 +28,15 @@ class Directory {
     HostId id = kNoHost;
     NodeId node = kNobody;
     Name name;
+    // The process that was live last, and the datagrams received from it.
     Incarnation incarnation{};
-    bool heard = false;    // a datagram of it was accepted; false: other hosts only mentioned it
-    Instant last_heard{};  // time of the last one
+    Nonce nonce{};
+    bool heard = false;           // there was one; false: other hosts only mentioned this one
+    Instant last_heard{};         // time of its last datagram
+    Instant proved{};             // time of its last response to a challenge (liveness.h)
+    std::uint8_t networks = 0;    // bit n: it has responded over network n
+    std::uint32_t changes = 0;    // live processes of this host before it
+    std::uint64_t challenge = 0;  // its newest one
     auth::ReplayWindow window;
   };
 
@@ -41,6 +48,7 @@ class Directory {
     return host == nullptr ? kNobody : host->node;
   }
   const Host* find(HostId id) const;
+  Host* find(HostId id);
   const Host* find(NodeId node) const;
   HostId host_of(NodeId node) const;  // kNoHost: unknown node
   std::size_t size() const { return hosts_.size(); }

@@ -107,7 +107,7 @@ TEST(LockBody, LongestIsParsedAsWritten) {
   datagram.view = 1;
   const Bytes bytes = bytes_of(datagram);
   // header, name, view, lock, pass, six standings
-  EXPECT_EQ(bytes.size(), 48 + (2 + 63) + (2 + 8) + (2 + 226) + (2 + 28) + 6 * (2 + 53));
+  EXPECT_EQ(bytes.size(), kHeaderBytes + (2 + 63) + (2 + 8) + (2 + 226) + (2 + 28) + 6 * (2 + 53));
   EXPECT_LE(bytes.size() + kTagBytes, kMaxBytes);
   EXPECT_EQ(parse(bytes).value(), datagram);
 }
@@ -119,8 +119,8 @@ TEST(LockBody, TruncatedAnywhereIsRefused) {
     bytes[4] = static_cast<std::byte>(size >> 8U);
     bytes[5] = static_cast<std::byte>(size & 255U);
     // Truncated between two sections it is a valid shorter datagram.
-    const bool between =
-        size == kHeaderBytes + 228 || (size >= kHeaderBytes + 258 && (size - 306) % 55 == 0);
+    const bool between = size == kHeaderBytes + 228 ||
+                         (size >= kHeaderBytes + 258 && (size - kHeaderBytes - 258) % 55 == 0);
     EXPECT_EQ(error_of(bytes) == Error::count, between) << size;
   }
 }
