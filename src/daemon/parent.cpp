@@ -61,13 +61,24 @@ Result<void> confine(const config::Settings& settings) {
                          "; set system-call-filter = false to run without it on this kernel");
 }
 
+// A killed worker releases the state directory a moment before its control socket.
+Result<ControlServer> open_control_server(Worker& worker, const std::string& path) {
+  constexpr auto kStep = 20ms;
+  constexpr Nanos kLongest = 1s;
+  for (Nanos waited{0};; waited += kStep) {
+    auto server = ControlServer::open(worker, path);
+    if (server || waited >= kLongest) return server;
+    ::poll(nullptr, 0, static_cast<int>(kStep.count()));
+  }
+}
+
 int work(const DaemonIdentity& identity, const ParentLine& parent) {
   auto worker = Worker::create(identity, &parent);
   if (!worker) {
     log_error(worker.error());
     return kFailed;
   }
-  auto control_server = ControlServer::open(**worker, identity.settings.socket);
+  auto control_server = open_control_server(**worker, identity.settings.socket);
   if (!control_server) {
     log_error(fmt::format("cannot open the control socket: {}", control_server.error()));
     return kUnusable;
