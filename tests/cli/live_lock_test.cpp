@@ -79,15 +79,19 @@ TEST_F(LiveLock, ReturnsTheExitStatusOfTheCommand) {
 TEST_F(LiveLock, GivesUpWithoutWaitingOrAfterATimeout) {
   Child holder(daemons->lock(0, "busy", stamping("busy")));
   ASSERT_TRUE(runs("busy"));
-  // A voter that was not needed for the majority learns the holder with an extension.
-  for (const std::size_t i : {1U, 2U})
-    ASSERT_TRUE(wait_for(20s, [&] { return daemons->listed(i).contains("host0"); }));
-  const Ended at_once = Child(daemons->lock(1, "--no-wait busy -- true")).wait();
-  EXPECT_EQ(at_once.status, 100);
-  EXPECT_EQ(at_once.err, "tempo: lock 'busy' is held by host0; not waiting\n");
-  const Ended late = Child(daemons->lock(2, "--wait 300ms busy -- true")).wait();
-  EXPECT_EQ(late.status, 100);
-  EXPECT_EQ(late.err, "tempo: timed out after 300ms waiting for lock 'busy', held by host0\n");
+  // A voter that was not needed for the majority learns the holder with an extension, and forgets
+  // it if the next one is late: on a busy machine a command may not know the holder.
+  const auto named = [&](std::size_t host, const std::string& words, const std::string& text) {
+    return wait_for(20s, [&] {
+      const Ended ended = Child(daemons->lock(host, words)).wait();
+      EXPECT_EQ(ended.status, 100) << ended.err;
+      return ended.status != 100 || ended.err == text;
+    });
+  };
+  EXPECT_TRUE(
+      named(1, "--no-wait busy -- true", "tempo: lock 'busy' is held by host0; not waiting\n"));
+  EXPECT_TRUE(named(2, "--wait 300ms busy -- true",
+                    "tempo: timed out after 300ms waiting for lock 'busy', held by host0\n"));
   const Ended same_host = Child(daemons->lock(0, "--no-wait busy -- true")).wait();
   EXPECT_EQ(same_host.status, 100);
   EXPECT_THAT(same_host.err, HasSubstr("lock 'busy' is held by host0 (for "));
