@@ -49,7 +49,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Stream stream(1, 1, 1);
   StreamDraw draw(stream);
   Outbox<Bootstrap> out;
-  Instant now{Nanos{1'000'000'000}};
+  BootTime now{Nanos{1'000'000'000}};
   std::optional<Bootstrap::VoterProposal> writing;
   Bootstrap bootstrap(
       {.self = NodeId{3}, .expected = static_cast<std::uint8_t>(1 + byte() % lock::kMaxVoterSet)});

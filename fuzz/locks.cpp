@@ -103,7 +103,7 @@ struct Harness {
     if (update.kind == Kind::lost || update.kind == Kind::refused) clients.erase(found);
   }
 
-  Instant now{Nanos{1'000'000'000'000}};
+  BootTime now{Nanos{1'000'000'000'000}};
   Stream stream{1, 1, 1};
   StreamDraw draw{stream};
   wire::Directory hosts = all_hosts();

@@ -11,7 +11,8 @@
 //               });
 //
 // The handler gets the outputs of the part in their order, after the step. It may step any part
-// again, also the same one. step_part_at is for a part that runs on another clock than the whole.
+// again, also the same one. A part with another Time than the whole does not compile; step_part_at
+// steps it at the time that the whole converts.
 //
 // A whole shows the timers of its parts as one set, numbered consecutively: JoinedTimers for parts
 // of different types, SlotTimers for a range of optional parts of one type.
@@ -77,7 +78,7 @@ struct OutboxScratch<M> : PartOutboxes<typename M::Parts> {};
 
 // `on_output` takes one output, or all outputs of the step (`const Outbox<M>&`).
 template <class Whole, class M, class Step, class OnOutput>
-void step_part_at(Instant now, Turn<Whole>& turn, M& part, Step step, OnOutput on_output) {
+void step_part_at(TimeOf<M> now, Turn<Whole>& turn, M& part, Step step, OnOutput on_output) {
   auto& stack = std::get<OutboxStack<M>>(turn.out.scratch.stacks);
   Outbox<M>& box = stack.push();
   Turn<M> inner{now, turn.draw, box};
@@ -91,6 +92,8 @@ void step_part_at(Instant now, Turn<Whole>& turn, M& part, Step step, OnOutput o
 
 template <class Whole, class M, class Step, class OnOutput>
 void step_part(Turn<Whole>& turn, M& part, Step step, OnOutput on_output) {
+  static_assert(std::same_as<TimeOf<M>, TimeOf<Whole>>,
+                "the part runs on another clock: step it with step_part_at");
   step_part_at(turn.now, turn, part, step, on_output);
 }
 
@@ -114,11 +117,11 @@ class JoinedTimers {
  public:
   explicit JoinedTimers(Sets&&... sets) : sets_(std::forward<Sets>(sets)...) {}
 
-  Instant first() const {
+  auto first() const {
     return std::apply([](const auto&... set) { return std::min({set.first()...}); }, sets_);
   }
   TimerId first_name() const {
-    const Instant earliest = first();
+    const auto earliest = first();
     std::size_t found = 0;
     bool done = false;
     each([&](const auto& set, std::size_t before) {
@@ -128,8 +131,8 @@ class JoinedTimers {
     });
     return timer_id(found);
   }
-  Instant at(TimerId timer) const {
-    Instant when = kNever;
+  auto at(TimerId timer) const {
+    decltype(first()) when = kNever;
     locate(timer, [&]<std::size_t kSet>(Part<kSet>, TimerId own) {
       when = std::get<kSet>(sets_).at(own);
     });
@@ -172,22 +175,25 @@ JoinedTimers(Sets&&...) -> JoinedTimers<Sets...>;
 template <class Slots, class TimersOf, std::size_t kPerSlot>
 class SlotTimers {
  public:
+  using Slot = std::remove_cvref_t<decltype(**std::declval<const Slots&>().begin())>;
+  using Time = decltype(std::declval<const TimersOf&>()(std::declval<const Slot&>()).first());
+
   SlotTimers(const Slots& slots, TimersOf timers_of) : slots_(&slots), timers_of_(timers_of) {}
 
-  Instant first() const {
-    Instant earliest = kNever;
+  Time first() const {
+    Time earliest = kNever;
     for (const auto& slot : *slots_)
       if (slot) earliest = std::min(earliest, timers_of_(*slot).first());
     return earliest;
   }
   TimerId first_name() const {
-    const Instant earliest = first();
+    const auto earliest = first();
     for (std::size_t i = 0; i < slots_->size(); ++i)
       if (const auto& slot = (*slots_)[i]; slot && timers_of_(*slot).first() == earliest)
         return timer_id(i * kPerSlot + std::to_underlying(timers_of_(*slot).first_name()));
     return timer_id(0);
   }
-  Instant at(TimerId timer) const {
+  Time at(TimerId timer) const {
     const auto& slot = (*slots_)[std::to_underlying(timer) / kPerSlot];
     return slot ? timers_of_(*slot).at(timer_id(std::to_underlying(timer) % kPerSlot)) : kNever;
   }

@@ -28,7 +28,7 @@
 
 namespace tempo {
 
-template <class Message>
+template <class Message, TimePoint Time = Instant>
 class Courier {
  public:
   struct Options {
@@ -40,7 +40,7 @@ class Courier {
   struct Parcel {
     NodeId to = kNobody;
     std::uint32_t sends = 0;  // sends so far; 0: finished, removed by the next sweep
-    Instant due = kNever;     // deadline of the next send; kNever: finished
+    Time due = kNever;        // deadline of the next send; kNever: finished
     Message message{};
 
     static constexpr auto fields(auto list) {
@@ -56,7 +56,7 @@ class Courier {
 
   // Stores a message that the caller sends now for the first time, until `acknowledge` or the last
   // send. Its sequence number must be higher than that of every message posted before.
-  void post(Instant now, NodeId to, const Message& message, const Options& options) {
+  void post(Time now, NodeId to, const Message& message, const Options& options) {
     CHECK(live_ < kMaxParcels);
     CHECK(parcels_.empty() || parcels_.back().message.sequence < message.sequence);
     if (parcels_.size() >= kFew ? live_ * 2 <= parcels_.size() : live_ == 0) sweep();
@@ -104,7 +104,7 @@ class Courier {
   // unanswered. The callbacks must not call the Courier; the caller collects the nodes that were
   // given up and handles them afterwards.
   template <class SendAgain, class GiveUp>
-  void on_timer(Instant now, const Options& options, SendAgain send_again, GiveUp give_up) {
+  void on_timer(Time now, const Options& options, SendAgain send_again, GiveUp give_up) {
     if (now < due_) return;
     for (Parcel& parcel : parcels_) {
       if (parcel.sends == 0 || now < parcel.due) continue;
@@ -121,7 +121,7 @@ class Courier {
   }
 
   // Time of the next on_timer: never later than the deadline of the next send; kNever: none.
-  Instant due() const { return due_; }
+  Time due() const { return due_; }
 
   // Prefetches the state of this node.
   void fetch_ahead(NodeId from) const { peers_.fetch_ahead(from); }
@@ -244,8 +244,8 @@ class Courier {
       due_ = earliest();
   }
 
-  Instant earliest() const {
-    Instant first = kNever;
+  Time earliest() const {
+    Time first = kNever;
     for (const Parcel& parcel : parcels_) first = std::min(first, parcel.due);
     return first;
   }
@@ -256,7 +256,7 @@ class Courier {
 
   std::uint32_t last_sequence_ = 0;
   std::uint32_t live_ = 0;          // parcels with sends != 0
-  Instant due_ = kNever;            // never later than the earliest `due` of a parcel
+  Time due_ = kNever;               // never later than the earliest `due` of a parcel
   SmallVector<Parcel, 1> parcels_;  // sorted by sequence number; may contain finished parcels
   NodeMap<PeerState, 2> peers_;     // current incarnation of each peer
   NodeMap<PeerState> previous_;     // previous incarnation of each peer that restarted

@@ -20,9 +20,10 @@
 namespace tempo {
 
 // Changes only the leaf with number `target`, counted in the order of the walk.
+template <TimePoint Time>
 class FieldMutator {
  public:
-  FieldMutator(std::size_t target, Instant now) : target_(target), now_(now) {}
+  FieldMutator(std::size_t target, Time now) : target_(target), now_(now) {}
 
   bool written() const { return target_ < leaves_; }
   const std::string& name() const { return name_; }  // path of the changed leaf
@@ -60,7 +61,7 @@ class FieldMutator {
       if (is_target()) value = static_cast<T>(static_cast<std::make_unsigned_t<T>>(value) + 1U);
     } else if constexpr (std::same_as<T, Nanos>) {
       if (is_target()) value += Nanos{1};
-    } else if constexpr (std::same_as<T, Instant>) {
+    } else if constexpr (std::same_as<T, Time>) {
       // All expired deadlines are equal in the packed form, so the new value is in the future.
       if (is_target())
         value = value == kNever || value <= now_ ? now_ + Nanos{1} : value + Nanos{1};
@@ -127,7 +128,7 @@ class FieldMutator {
   }
 
   std::size_t target_;
-  Instant now_;
+  Time now_;
   std::size_t leaves_ = 0;  // leaves visited
   std::string path_;        // path from the sample to the current field
   std::string name_;        // path of the changed leaf; empty: none changed
@@ -138,8 +139,8 @@ struct Writes {
   std::vector<std::string> unnoticed;  // paths of the leaves whose change the packed form hides
 };
 
-template <class T>
-Writes write_into_every_field(const T& sample, Instant now) {
+template <class T, TimePoint Time>
+Writes write_into_every_field(const T& sample, Time now) {
   Writes writes;
   const std::string before = packed(sample, now);
   for (;; ++writes.tried) {
@@ -151,8 +152,8 @@ Writes write_into_every_field(const T& sample, Instant now) {
   }
 }
 
-template <class T>
-std::vector<std::string> unnoticed_writes(const T& sample, Instant now) {
+template <class T, TimePoint Time>
+std::vector<std::string> unnoticed_writes(const T& sample, Time now) {
   return write_into_every_field(sample, now).unnoticed;
 }
 

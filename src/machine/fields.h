@@ -49,7 +49,7 @@ namespace tempo {
 template <class T>
 concept FieldLeaf =
     std::integral<std::remove_const_t<T>> || std::is_enum_v<std::remove_const_t<T>> ||
-    std::same_as<std::remove_const_t<T>, Nanos> || std::same_as<std::remove_const_t<T>, Instant> ||
+    std::same_as<std::remove_const_t<T>, Nanos> || TimePoint<std::remove_const_t<T>> ||
     std::same_as<std::remove_const_t<T>, Epoch>;
 
 struct AnyList {
@@ -165,16 +165,17 @@ class FieldVisitor : public FieldWalk<FieldVisitor> {
   void leaf(const char* /*name*/, T& /*value*/) {}
 };
 
-// The packed form: equal bytes mean equal states. Instants are stored relative to `now`. All
-// expired deadlines are one value, except those of timers. A machine therefore stores deadlines,
-// never times of past events.
-class Packer : public FieldWalk<Packer> {
+// The packed form: equal bytes mean equal states. Times are stored relative to `now`; a
+// value with times of another clock does not compile. All expired deadlines are one value, except
+// those of timers. A machine therefore stores deadlines, never times of past events.
+template <TimePoint Time>
+class Packer : public FieldWalk<Packer<Time>> {
  public:
-  Packer(Instant now, std::string& bytes) : now_(now), bytes_(&bytes) {}
+  Packer(Time now, std::string& bytes) : now_(now), bytes_(&bytes) {}
 
   template <class T>
   void leaf(const char* /*name*/, T& value) {
-    if constexpr (std::same_as<std::remove_const_t<T>, Instant>) {
+    if constexpr (std::same_as<std::remove_const_t<T>, Time>) {
       put(value == kNever ? std::uint64_t{0}
           : value <= now_ ? 1
                           : static_cast<std::uint64_t>((value - now_).count()) + 1);
@@ -207,20 +208,21 @@ class Packer : public FieldWalk<Packer> {
     bytes_->push_back(static_cast<char>(value));
   }
 
-  Instant now_;
+  Time now_;
   std::string* bytes_;
 };
 
 // Restores a value from its packed form. The bytes must come from a value of the same type.
-class Unpacker : public FieldWalk<Unpacker> {
+template <TimePoint Time>
+class Unpacker : public FieldWalk<Unpacker<Time>> {
  public:
-  Unpacker(Instant now, std::string_view bytes) : now_(now), bytes_(bytes) {}
+  Unpacker(Time now, std::string_view bytes) : now_(now), bytes_(bytes) {}
 
   template <class T>
   void leaf(const char* /*name*/, T& value) {
     if constexpr (std::is_const_v<T>) {
       get();  // derived from other fields
-    } else if constexpr (std::same_as<T, Instant>) {
+    } else if constexpr (std::same_as<T, Time>) {
       const std::uint64_t code = get();
       value = code == 0 ? kNever : now_ + Nanos{static_cast<Nanos::rep>(code) - 1};
     } else if constexpr (std::same_as<T, Nanos>) {
@@ -254,27 +256,27 @@ class Unpacker : public FieldWalk<Unpacker> {
     }
   }
 
-  Instant now_;
+  Time now_;
   std::string_view bytes_;
   std::size_t at_ = 0;
 };
 
-template <class T>
-void unpack(T& value, std::string_view bytes, Instant now) {
+template <class T, TimePoint Time>
+void unpack(T& value, std::string_view bytes, Time now) {
   Unpacker unpacker{now, bytes};
   visit_fields(value, unpacker);
 }
 
-template <class T>
-std::string packed(const T& value, Instant now) {
+template <class T, TimePoint Time>
+std::string packed(const T& value, Time now) {
   std::string bytes;
   Packer packer{now, bytes};
   visit_fields(value, packer);
   return bytes;
 }
 
-template <class T>
-std::size_t hash(const T& value, Instant now) {
+template <class T, TimePoint Time>
+std::size_t hash(const T& value, Time now) {
   return std::hash<std::string>{}(packed(value, now));
 }
 
@@ -299,9 +301,10 @@ class Renamer : public FieldWalk<Renamer> {
 
 // Readable text: "state=3 followed=2/5 ...". An enum prints its name if `name_of(value)` is
 // declared for it.
-class Printer : public FieldWalk<Printer> {
+template <TimePoint Time>
+class Printer : public FieldWalk<Printer<Time>> {
  public:
-  explicit Printer(Instant now) : now_(now) {}
+  explicit Printer(Time now) : now_(now) {}
   const std::string& text() const { return text_; }
 
   template <class T>
@@ -310,7 +313,7 @@ class Printer : public FieldWalk<Printer> {
     text_ += name;
     text_ += '=';
     using Plain = std::remove_const_t<T>;
-    if constexpr (std::same_as<Plain, Instant>) {
+    if constexpr (std::same_as<Plain, Time>) {
       if (value == kNever)
         text_ += "never";
       else
@@ -343,12 +346,12 @@ class Printer : public FieldWalk<Printer> {
     return node == kNobody ? -1 : std::int64_t{index(node)};
   }
 
-  Instant now_;
+  Time now_;
   std::string text_;
 };
 
-template <class T>
-std::string printed(const T& value, Instant now) {
+template <class T, TimePoint Time>
+std::string printed(const T& value, Time now) {
   Printer printer{now};
   visit_fields(value, printer);
   return printer.text();

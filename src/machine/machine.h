@@ -61,6 +61,21 @@ struct RecordType<M> {
 template <class M>
 using RecordOf = typename RecordType<M>::Record;
 
+// The type of a machine's steps and timers: `using Time = BootTime;`. A machine that does not say
+// runs on raw time.
+template <class M>
+struct TimeType {
+  static_assert(sizeof(M) > 0, "a class that is only declared does not say its Time");
+  using Time = Instant;
+};
+template <class M>
+  requires requires { typename M::Time; }
+struct TimeType<M> {
+  using Time = typename M::Time;
+};
+template <class M>
+using TimeOf = typename TimeType<M>::Time;
+
 enum class OutputKind : std::uint8_t { send, broadcast, notice, persist };
 
 // The content of an output: flat types share their bytes, others have members of their own.
@@ -151,7 +166,7 @@ class Outbox {
 // All inputs that every step has.
 template <class M>
 struct Turn {
-  Instant now;     // local monotonic time of this step
+  TimeOf<M> now;   // time of this step
   Draw& draw;      // the only source of random numbers; never a member of a machine
   Outbox<M>& out;  // owned and reused by the driver: in steady state no step allocates memory
 };
@@ -160,16 +175,16 @@ struct Turn {
 template <class M>
 concept Machine =
     std::copyable<typename M::Message> && std::copyable<typename M::Notice> &&
-    std::copyable<typename M::Command> && std::copyable<RecordOf<M>> &&
+    std::copyable<typename M::Command> && std::copyable<RecordOf<M>> && TimePoint<TimeOf<M>> &&
     requires(M m, const M c, Turn<M>& turn, NodeId from, const typename M::Message& message,
              const typename M::Command& command, TimerId timer) {
       m.start(turn);
       m.receive(turn, from, message);  // may be late, repeated, out of order, from any node
       m.on_timer(turn, timer);         // this timer is due; an early or repeated call is harmless
       m.command(turn, command);        // acquire, release, resign, new capacity, persisted
-      { c.timers().first() } -> std::same_as<Instant>;  // a fixed, named set
+      { c.timers().first() } -> std::same_as<TimeOf<M>>;  // a fixed, named set
       { c.timers().first_name() } -> std::same_as<TimerId>;
-      { c.timers().at(timer) } -> std::same_as<Instant>;
+      { c.timers().at(timer) } -> std::same_as<TimeOf<M>>;
       { c.timers().size() } -> std::convertible_to<std::size_t>;
       { c.check() } -> std::same_as<const char*>;  // the violated invariant; null: none
     } &&

@@ -60,6 +60,7 @@ class MachineHarness {
  public:
   using Message = typename M::Message;
   using Command = typename M::Command;
+  using Time = TimeOf<M>;
 
   virtual ~MachineHarness() = default;
 
@@ -80,7 +81,7 @@ class MachineHarness {
   template <class Keep>
   Lines pass(Nanos span, Keep keep) {
     Lines all;
-    const Instant end = now_ + span;
+    const Time end = now_ + span;
     for (int steps = 0; machine().timers().first() <= end; ++steps) {
       if (steps == kMaxSteps) {
         ADD_FAILURE() << "the timers do not stop";
@@ -111,12 +112,12 @@ class MachineHarness {
   void sleep(Nanos span) { now_ += span; }
 
   const M& machine() const { return *machine_; }
-  Instant now() const { return now_; }
+  Time now() const { return now_; }
   const Outbox<M>& outputs() const { return out_; }  // of the last step
   TestDraw& draw() { return draw_; }
 
  protected:
-  explicit MachineHarness(Instant now = Instant{1s}) : now_(now) {}
+  explicit MachineHarness(Time now = Time{1s}) : now_(now) {}
   MachineHarness(const MachineHarness&) = default;
   MachineHarness& operator=(const MachineHarness&) = default;
 
@@ -154,7 +155,7 @@ class MachineHarness {
   }
 
   std::optional<M> machine_;
-  Instant now_;
+  Time now_;
   TestDraw draw_;
   Outbox<M> out_;
 };

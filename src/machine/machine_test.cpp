@@ -1,5 +1,6 @@
 #include "machine/machine.h"
 
+#include <concepts>
 #include <cstdint>
 #include <vector>
 
@@ -15,7 +16,7 @@ struct FlatMessage {
 };
 
 // The smallest class that satisfies Machine, if kHasTimerHandler and MessageType is flat.
-template <class MessageType, bool kHasTimerHandler = true>
+template <class MessageType, bool kHasTimerHandler = true, class TimerTime = Instant>
 class MinimalMachine {
  public:
   using Message = MessageType;
@@ -29,7 +30,7 @@ class MinimalMachine {
     requires kHasTimerHandler
   {}
   void command(Turn<MinimalMachine>&, const Command&) {}
-  const Timers<Timer>& timers() const { return timers_; }
+  const Timers<Timer, TimerTime>& timers() const { return timers_; }
   const char* check() const { return nullptr; }
 
   static constexpr auto fields(auto list) {
@@ -38,7 +39,7 @@ class MinimalMachine {
   friend FieldCheck;
 
  private:
-  Timers<Timer> timers_;
+  Timers<Timer, TimerTime> timers_;
 };
 
 struct MessageWithVector : FlatMessage {
@@ -49,6 +50,22 @@ using IdleMachine = MinimalMachine<FlatMessage>;
 static_assert(CheckableMachine<IdleMachine>);
 static_assert(!Machine<MinimalMachine<FlatMessage, false>>);
 static_assert(!CheckableMachine<MinimalMachine<MessageWithVector>>);
+static_assert(!Machine<MinimalMachine<FlatMessage, true, BootTime>>);  // it says no `Time`
+
+// Leases run on boot time, synchronization on raw time; mixing them does not compile.
+template <class One, class Other>
+concept Mixes = requires(One one, Other other) { one - other; } ||
+                requires(One one, Other other) { one < other; } ||
+                requires(One one, Other other) { one == other; } ||
+                std::constructible_from<One, Other> || std::assignable_from<One&, Other>;
+static_assert(Mixes<Instant, Instant> && Mixes<BootTime, BootTime>);
+static_assert(!Mixes<Instant, BootTime> && !Mixes<BootTime, Instant>);
+static_assert(!Mixes<WallTime, BootTime> && !Mixes<BootTime, WallTime>);
+static_assert(!Mixes<Instant, WallTime> && !Mixes<WallTime, Instant>);
+static_assert(Instant{kNever} == kNever && BootTime{kNever} == kNever && BootTime{} != kNever);
+static_assert(on_clock<BootTime>(Instant{5s}, 2s) == BootTime{7s});
+static_assert(on_clock<BootTime>(Instant{kNever}, 2s) == kNever);
+static_assert(clock_offset(BootTime{7s}, Instant{5s}) == 2s);
 
 TEST(Outbox, KeepsTheOrder) {
   Outbox<IdleMachine> out;

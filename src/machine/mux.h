@@ -64,6 +64,7 @@ class Mux {
   using Notice = OneOf<typename Parts::Notice...>;
   template <std::size_t kPart>
   using PartType = std::tuple_element_t<kPart, std::tuple<Parts...>>;
+  using Time = TimeOf<PartType<0>>;
 
   explicit Mux(Parts... parts) : parts_(std::move(parts)...) {}
 

@@ -8,16 +8,17 @@
 
 namespace tempo {
 
+template <TimePoint Time>
 class OneTimer {
  public:
-  explicit OneTimer(Instant when) : when_(when) {}
-  Instant first() const { return when_; }
+  explicit OneTimer(Time when) : when_(when) {}
+  Time first() const { return when_; }
   static TimerId first_name() { return TimerId{0}; }
-  Instant at(TimerId /*timer*/) const { return when_; }
+  Time at(TimerId /*timer*/) const { return when_; }
   static constexpr std::size_t size() { return 1; }
 
  private:
-  Instant when_;
+  Time when_;
 };
 
 }  // namespace tempo

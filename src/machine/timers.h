@@ -19,7 +19,7 @@ namespace tempo {
 // A timer as the driver sees it: its index in the machine's set.
 enum class TimerId : std::uint8_t {};
 
-template <class Name>
+template <class Name, TimePoint Time = Instant>
 class Timers {
  public:
   static constexpr std::size_t kCount = std::to_underlying(Name::count);
@@ -27,17 +27,17 @@ class Timers {
 
   Timers() { at_.fill(kNever); }
 
-  void set(Name name, Instant when) { at_[std::to_underlying(name)] = when; }
+  void set(Name name, Time when) { at_[std::to_underlying(name)] = when; }
   void stop(Name name) { set(name, kNever); }
   void stop_all() { at_.fill(kNever); }
 
-  Instant at(Name name) const { return at_[std::to_underlying(name)]; }
-  Instant at(TimerId timer) const { return at_[std::to_underlying(timer)]; }
+  Time at(Name name) const { return at_[std::to_underlying(name)]; }
+  Time at(TimerId timer) const { return at_[std::to_underlying(timer)]; }
   bool running(Name name) const { return at(name) != kNever; }
   static constexpr std::size_t size() { return kCount; }
 
-  Instant first() const {
-    Instant earliest = at_[0];
+  Time first() const {
+    Time earliest = at_[0];
     for (std::size_t i = 1; i < kCount; ++i) earliest = std::min(earliest, at_[i]);
     return earliest;
   }
@@ -48,8 +48,8 @@ class Timers {
   }
 
   // Whether this timer is due; it then no longer runs.
-  bool take_due(TimerId timer, Instant now) {
-    Instant& when = at_[std::to_underlying(timer)];
+  bool take_due(TimerId timer, Time now) {
+    Time& when = at_[std::to_underlying(timer)];
     if (now < when) return false;
     when = kNever;
     return true;
@@ -62,11 +62,11 @@ class Timers {
   }
 
  private:
-  std::array<Instant, kCount> at_;
+  std::array<Time, kCount> at_;
 };
 
 // The first timer of a set, if it is due; unset: none is due.
-std::optional<TimerId> first_due(const auto& timers, Instant now) {
+std::optional<TimerId> first_due(const auto& timers, TimePoint auto now) {
   if (now < timers.first()) return std::nullopt;
   return timers.first_name();
 }

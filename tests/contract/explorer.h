@@ -31,14 +31,14 @@ namespace tempo::toys {
 // Packs a machine without the overdue time of its timers, because clocks run at any rate here.
 class TimelessPacker : public FieldWalk<TimelessPacker> {
  public:
-  explicit TimelessPacker(Packer& packer) : packer_(&packer) {}
+  explicit TimelessPacker(Packer<Instant>& packer) : packer_(&packer) {}
   template <class T>
   void leaf(const char* name, T& value) {
     packer_->leaf(name, value);
   }
 
  private:
-  Packer* packer_;
+  Packer<Instant>* packer_;
 };
 
 template <class M>
@@ -116,7 +116,7 @@ class Explorer {
   void deliver_and_lose(const State& state, std::size_t at) {
     for (const auto& [key, flight] : state.flights) {
       const std::string text = fmt::format("{}->{} {{{}}}", index(flight.from), index(flight.to),
-                                           printed(flight.message, {}));
+                                           printed(flight.message, Instant{}));
       branch(state, at, "deliver " + text, [&](State& next, Draw& draw) {
         next.flights.erase(key);
         step(next, index(flight.to), draw, [&](M& machine, Turn<M>& turn) {
@@ -152,7 +152,8 @@ class Explorer {
     for (std::size_t i = 0; i < options_.commands.size(); ++i) {
       if (state.given[i]) continue;
       const auto& [node, command] = options_.commands[i];
-      const std::string text = fmt::format("command {} {{{}}}", index(node), printed(command, {}));
+      const std::string text =
+          fmt::format("command {} {{{}}}", index(node), printed(command, Instant{}));
       branch(state, at, text, [&](State& next, Draw& draw) {
         next.given[i] = true;
         step(next, index(node), draw,
@@ -194,7 +195,7 @@ class Explorer {
 
   static void launch(State& state, const Flight& flight) {
     std::string key{static_cast<char>(index(flight.from)), static_cast<char>(index(flight.to))};
-    state.flights.emplace(key + packed(flight.message, {}), flight);
+    state.flights.emplace(key + packed(flight.message, Instant{}), flight);
   }
 
   void admit(State state, std::size_t from, const std::string& how) {

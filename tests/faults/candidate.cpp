@@ -46,7 +46,7 @@ bool Candidate::stand() {
   if (!election) return false;
   election_.emplace(*std::move(election));
   disconnected_ = false;
-  next_offer_ = Instant{};
+  next_offer_ = BootTime{};
   election_->on_lead([this](std::uint64_t term) { lead(term); });
   election_->on_stop([this] {
     if (leads_) leave(std::min(sys::boot_clock(), deadline_));
@@ -55,7 +55,7 @@ bool Candidate::stand() {
 }
 
 void Candidate::step() {
-  const Instant now = sys::boot_clock();
+  const BootTime now = sys::boot_clock();
   if (leads_ && now >= deadline_) {
     ++log_->lost;
     leave(deadline_);
@@ -76,12 +76,12 @@ void Candidate::step() {
   disconnected_ = !election_->dispatch();
   if (disconnected_) ++log_->broken;
   // The deadline after an extension; the test above detects a lease that was not extended.
-  if (leads_) deadline_ = Instant{election_->deadline()};
+  if (leads_) deadline_ = BootTime{election_->deadline()};
 }
 
 void Candidate::lead(std::uint64_t term) {
-  const Instant now = sys::boot_clock();
-  deadline_ = Instant{election_->deadline()};
+  const BootTime now = sys::boot_clock();
+  deadline_ = BootTime{election_->deadline()};
   if (now >= deadline_ || log_->full()) return;  // the notice arrived after the lease ended
   leads_ = true;
   resign_at_ = random_.chance(kResignProbability) ? now + random_.uniform(Nanos{0}, options_->lease)
@@ -89,7 +89,7 @@ void Candidate::lead(std::uint64_t term) {
   log_->enter(options_->locks, lock::Mode::exclusive, lock::Token{term}, now);
 }
 
-void Candidate::leave(Instant at) {
+void Candidate::leave(BootTime at) {
   leads_ = false;
   log_->leave(at);
 }

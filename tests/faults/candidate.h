@@ -26,7 +26,7 @@ class Candidate {
   bool stand();
   void step();
   void lead(std::uint64_t term);
-  void leave(Instant at);
+  void leave(BootTime at);
   void retire();  // leaves the election; run() stands again after a pause
 
   const Workload::Options* options_;
@@ -36,9 +36,9 @@ class Candidate {
   std::optional<Election> election_;
   bool disconnected_ = false;  // from the daemon; leadership lasts until the lease ends
   bool leads_ = false;
-  Instant deadline_{};    // end of the lease; valid while leads_
-  Instant resign_at_{};   // valid while leads_; kNever: does not resign
-  Instant next_offer_{};  // time of the next change of capacity
+  BootTime deadline_{};    // end of the lease; valid while leads_
+  BootTime resign_at_{};   // valid while leads_; kNever: does not resign
+  BootTime next_offer_{};  // time of the next change of capacity
 };
 
 }  // namespace tempo::faults

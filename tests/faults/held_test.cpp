@@ -151,7 +151,7 @@ class HeldLock : public testing::Test {
     Program other(under_lock(1, name, {.file = file + "-b", .span = 20ms}));
     EXPECT_TRUE(site->wait(20s, [&] { return waits(1, name); }));
     EXPECT_FALSE(stamps_in(file + "-b")) << "both run before the fault";
-    const Instant injected = sys::boot_clock();
+    const BootTime injected = sys::boot_clock();
     fault.begin(holder);
     EXPECT_EQ(other.wait(), 0);
     fault.end(holder);
@@ -281,7 +281,7 @@ TEST_F(HeldLock, IsNotUsedByStoppedWrapperOfPausedDaemon) {
 // The daemon runs again and has reported the loss of the lock.
 TEST_F(HeldLock, IsNotUsedByStoppedWrapperAfterReportedLoss) {
   expect_not_started({.begin = [](const Program&) {
-    const Instant paused = sys::boot_clock();
+    const BootTime paused = sys::boot_clock();
     site->host(0).pause(true);
     EXPECT_TRUE(site->wait(20s, [&] { return sys::boot_clock() > paused + 2 * kLease; }));
     site->host(0).pause(false);
@@ -333,7 +333,7 @@ TEST_F(HeldLock, IsGrantedAtOnceAfterProgramIsKilled) {
     EXPECT_TRUE(site->wait(20s, [&] { return stamps_in(file + "-a").has_value(); }));
     Program other(under_lock(1, name, {.file = file + "-b", .span = 20ms}));
     EXPECT_TRUE(site->wait(20s, [&] { return waits(1, name); }));
-    const Instant injected = sys::boot_clock();
+    const BootTime injected = sys::boot_clock();
     kill(program, SIGKILL);
     waitpid(program, nullptr, 0);
     EXPECT_EQ(other.wait(), 0);

@@ -21,8 +21,8 @@ struct Hold {
   std::uint32_t lock = 0;
   lock::Mode mode = lock::Mode::exclusive;
   lock::Token token = lock::kNoToken;
-  Instant entered{};
-  Instant left{};  // if the client died while holding: when it was last seen
+  BootTime entered{};
+  BootTime left{};  // if the client died while holding: when it was last seen
 };
 
 struct Violation {

@@ -20,8 +20,8 @@ Hold hold(std::uint32_t client, Mode mode, std::uint64_t token, int entered, int
           .lock = lock,
           .mode = mode,
           .token = lock::Token{token},
-          .entered = Instant{Nanos{entered}},
-          .left = Instant{Nanos{left}}};
+          .entered = BootTime{Nanos{entered}},
+          .left = BootTime{Nanos{left}}};
 }
 Hold writer(std::uint32_t client, std::uint64_t token, int entered, int left) {
   return hold(client, Mode::exclusive, token, entered, left);
@@ -69,7 +69,7 @@ TEST(History, FindsWriterInsideAnother) {
 // The conflicting hold need not be the one that began last.
 TEST(History, FindsReaderThatOutlastsLaterReaders) {
   std::vector<Hold> history = good();
-  history[2].left = Instant{Nanos{511}};
+  history[2].left = BootTime{Nanos{511}};
   EXPECT_EQ(kinds(history), std::vector{Kind::reader_and_writer});
 }
 

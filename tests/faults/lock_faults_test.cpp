@@ -90,12 +90,12 @@ TEST_P(LockFaults, KeepExclusionAndTokenOrder) {
     options.sockets.push_back(site->host(i).socket());
   Workload workload(options);
   // Faults begin when every client has held a lock and the group has a leader.
-  ASSERT_TRUE(site->wait(10s, [&] { return workload.without_lock_since(Instant{}).empty(); }))
+  ASSERT_TRUE(site->wait(10s, [&] { return workload.without_lock_since(BootTime{}).empty(); }))
       << logs();
-  ASSERT_TRUE(site->wait(10s, [&] { return workload.led_since(Instant{}); })) << logs();
+  ASSERT_TRUE(site->wait(10s, [&] { return workload.led_since(BootTime{}); })) << logs();
 
   Cluster(*site, workload).run(schedule);
-  const Instant healed = sys::boot_clock();
+  const BootTime healed = sys::boot_clock();
   std::optional<Nanos> served, led;  // time from the end of the faults; nullopt: not yet
   site->wait(10s, [&] {
     const Nanos since = sys::boot_clock() - healed;

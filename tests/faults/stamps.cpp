@@ -51,10 +51,10 @@ int stamp(const std::vector<std::string>& arguments) {
   Page* const page = page_of(arguments[0], O_RDWR | O_CREAT);
   if (page == nullptr) return 2;
   const Nanos span{parse_number<std::int64_t>(arguments[1]).value_or(0)};
-  const Instant first = sys::boot_clock();
+  const BootTime first = sys::boot_clock();
   page->last = first.time_since_epoch().count();
   page->first = first.time_since_epoch().count();
-  for (Instant now = first; now < first + span; now = sys::boot_clock()) {
+  for (BootTime now = first; now < first + span; now = sys::boot_clock()) {
     page->last = now.time_since_epoch().count();
     const timespec interval{.tv_sec = 0, .tv_nsec = kPollNs};
     nanosleep(&interval, nullptr);
@@ -66,10 +66,10 @@ int stamp(const std::vector<std::string>& arguments) {
 std::optional<Stamps> stamps_in(const std::string& file) {
   Page* const page = page_of(file, O_RDWR);
   if (page == nullptr) return std::nullopt;
-  const Stamps stamps{.first = Instant{Nanos{page->first.load()}},
-                      .last = Instant{Nanos{page->last.load()}}};
+  const Stamps stamps{.first = BootTime{Nanos{page->first.load()}},
+                      .last = BootTime{Nanos{page->last.load()}}};
   munmap(page, sizeof(Page));
-  if (stamps.first == Instant{}) return std::nullopt;
+  if (stamps.first == BootTime{}) return std::nullopt;
   return stamps;
 }
 

@@ -15,8 +15,8 @@ namespace tempo::faults {
 inline constexpr const char* kStamp = "--stamp";  // first argument; main() then calls stamp()
 
 struct Stamps {  // boot time
-  Instant first{};
-  Instant last{};
+  BootTime first{};
+  BootTime last{};
 };
 
 struct StampOptions {

@@ -73,13 +73,13 @@ class Client {
     const Nanos span = number == options_->locks - 1
                            ? random_.uniform(options_->lease / 2, 2 * options_->lease)
                            : random_.uniform(Nanos{0}, options_->lease / 60);
-    Instant deadline{lock.deadline()};
-    const Instant entered = sys::boot_clock();
+    BootTime deadline{lock.deadline()};
+    const BootTime entered = sys::boot_clock();
     if (entered >= deadline) return;  // the grant arrived after the lease ended
     log_->enter(number, shared ? lock::Mode::shared : lock::Mode::exclusive,
                 lock::Token{lock.token()}, entered);
     for (;;) {
-      const Instant now = sys::boot_clock();
+      const BootTime now = sys::boot_clock();
       if (now >= deadline) {
         ++log_->lost;
         return log_->leave(deadline);
@@ -87,13 +87,13 @@ class Client {
       log_->update(now);
       if (now >= entered + span || log_->stop) return log_->leave(now);
       sleep_for(std::min({kPollInterval, entered + span - now, deadline - now}));
-      const Instant before = sys::boot_clock();
+      const BootTime before = sys::boot_clock();
       const Nanos new_deadline = lock.deadline();
       if (new_deadline == Nanos{0}) {  // tempod reported the loss; the client could act until then
         ++log_->lost;
         return log_->leave(std::min(before, deadline));
       }
-      deadline = Instant{new_deadline};
+      deadline = BootTime{new_deadline};
     }
   }
 
@@ -113,7 +113,7 @@ void sleep_for(Nanos span) {
 
 // --- log of one client ---
 
-void HoldLog::enter(std::uint32_t lock, lock::Mode mode, lock::Token token, Instant at) {
+void HoldLog::enter(std::uint32_t lock, lock::Mode mode, lock::Token token, BootTime at) {
   Line& line = lines_[count_];
   line.lock = lock;
   line.shared = mode == lock::Mode::shared;
@@ -124,14 +124,14 @@ void HoldLog::enter(std::uint32_t lock, lock::Mode mode, lock::Token token, Inst
   ++count_;
 }
 
-bool HoldLog::entered_since(Instant when) const {
+bool HoldLog::entered_since(BootTime when) const {
   const std::size_t count = count_;
-  return count > 0 && Instant{Nanos{lines_[count - 1].entered}} >= when;
+  return count > 0 && BootTime{Nanos{lines_[count - 1].entered}} >= when;
 }
 
-bool HoldLog::inside_since(Instant when) const {
+bool HoldLog::inside_since(BootTime when) const {
   const std::size_t count = count_;
-  return count > 0 && Instant{Nanos{lines_[count - 1].seen}} >= when;
+  return count > 0 && BootTime{Nanos{lines_[count - 1].seen}} >= when;
 }
 
 void HoldLog::add_to(std::vector<Hold>& history, std::uint32_t client) const {
@@ -142,8 +142,8 @@ void HoldLog::add_to(std::vector<Hold>& history, std::uint32_t client) const {
                        .lock = line.lock,
                        .mode = line.shared ? lock::Mode::shared : lock::Mode::exclusive,
                        .token = lock::Token{line.token.load()},
-                       .entered = Instant{Nanos{line.entered}},
-                       .left = Instant{Nanos{line.left != 0 ? line.left : line.seen}}});
+                       .entered = BootTime{Nanos{line.entered}},
+                       .left = BootTime{Nanos{line.left != 0 ? line.left : line.seen}}});
   }
 }
 
@@ -195,14 +195,14 @@ void Workload::pause(std::uint32_t client, bool on) const {
   if (processes_[client] != 0) ::kill(processes_[client], on ? SIGSTOP : SIGCONT);
 }
 
-std::vector<std::uint32_t> Workload::without_lock_since(Instant when) const {
+std::vector<std::uint32_t> Workload::without_lock_since(BootTime when) const {
   std::vector<std::uint32_t> without;
   for (std::uint32_t i = 0; i < options_.clients; ++i)
     if (!logs_[i]->entered_since(when)) without.push_back(i);
   return without;
 }
 
-bool Workload::led_since(Instant when) const {
+bool Workload::led_since(BootTime when) const {
   for (std::uint32_t i = options_.clients; i < all(); ++i)
     if (logs_[i]->inside_since(when)) return true;
   return false;

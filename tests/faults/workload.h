@@ -27,12 +27,12 @@ class HoldLog {
 
   bool full() const { return count_ >= kMaxHolds; }
   std::size_t count() const { return count_; }
-  void enter(std::uint32_t lock, lock::Mode mode, lock::Token token, Instant at);
-  void update(Instant at) { last().seen = at.time_since_epoch().count(); }
-  void leave(Instant at) { last().left = at.time_since_epoch().count(); }
+  void enter(std::uint32_t lock, lock::Mode mode, lock::Token token, BootTime at);
+  void update(BootTime at) { last().seen = at.time_since_epoch().count(); }
+  void leave(BootTime at) { last().left = at.time_since_epoch().count(); }
 
-  bool entered_since(Instant when) const;
-  bool inside_since(Instant when) const;  // held a lock then or later
+  bool entered_since(BootTime when) const;
+  bool inside_since(BootTime when) const;  // held a lock then or later
   void add_to(std::vector<Hold>& history, std::uint32_t client) const;
 
   std::atomic<std::uint64_t> lost = 0;    // holds that ended because the lease did
@@ -76,8 +76,8 @@ class Workload {
   void pause(std::uint32_t client, bool on) const;
 
   // Clients that have acquired no lock since then.
-  std::vector<std::uint32_t> without_lock_since(Instant when) const;
-  bool led_since(Instant when) const;  // a candidate led then or later
+  std::vector<std::uint32_t> without_lock_since(BootTime when) const;
+  bool led_since(BootTime when) const;  // a candidate led then or later
   std::vector<Hold> history() const;
   std::uint64_t lost() const;
   std::uint64_t broken() const;

@@ -42,7 +42,7 @@ bool an_anonymous_ring() {
 // which messages overtake, may never end.
 class Station : public MachineHarness<tempo::election::RingElection> {
  public:
-  Station() : MachineHarness(Instant{}) { make(NodeId{1}, Incarnation{2}, kRules); }
+  Station() : MachineHarness(BootTime{}) { make(NodeId{1}, Incarnation{2}, kRules); }
 
   // Returns true if the station sent a message of an election.
   bool receive(const Message& message) {

@@ -128,7 +128,7 @@ std::string LockClients::list() const {
 }
 
 ipc::LockView LockClients::view_of(const locks::Known& known) const {
-  const Instant now = sys::boot_clock();
+  const BootTime now = sys::boot_clock();
   const Nanos network_time = worker_->reading().time.time_since_epoch();
   ipc::LockView view;
   view.name = known.name;

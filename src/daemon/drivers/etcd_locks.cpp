@@ -106,7 +106,7 @@ void EtcdLocks::each_second() {
   if (!connect()) return;
   send({.verb = ipc::Verb::locks, .by_ns = {}, .to_ns = {}});
   // A lease that was not extended is lost, even if tempo-etcd is stopped and cannot report it.
-  const Instant now = sys::boot_clock();
+  const BootTime now = sys::boot_clock();
   std::vector<ClientId> expired;
   for (const auto& [id, client] : clients_)
     if (client.inside && now >= client.until) expired.push_back(id);
@@ -160,7 +160,7 @@ void EtcdLocks::receive_update(const ipc::LockUpdate& update) {
   const auto found = clients_.find(id);
   if (found == clients_.end()) return;
   Client& client = found->second;
-  const Instant until{Nanos{update.until_ns}};
+  const BootTime until{Nanos{update.until_ns}};
   using Now = ipc::LockUpdate::State;
   switch (update.state) {
     case Now::granted:

@@ -51,9 +51,9 @@ class EtcdLocks {
     std::string name{};
     locks::Mode mode = locks::Mode::exclusive;
     bool inside = false;
-    Instant since{};
+    BootTime since{};
     locks::Token token = lock::kNoToken;
-    Instant until{};
+    BootTime until{};
   };
 
   bool connect();

@@ -11,7 +11,7 @@ namespace tempo::daemon {
 struct HostClock {
   sys::Oscillator* oscillator = nullptr;
   Instant now() const { return oscillator->now(); }
-  static Instant boot() { return sys::boot_clock(); }
+  static BootTime boot() { return sys::boot_clock(); }
 };
 
 using HostRuntime = Runtime<host::Host, HostClock>;

@@ -143,7 +143,7 @@ std::size_t NativeLocks::voters_found() const {
 
 // The longest wait is a lease that was granted just before the restart.
 std::int64_t NativeLocks::seconds_until_served() const {
-  const Instant now = sys::boot_clock();
+  const BootTime now = sys::boot_clock();
   const auto most =
       std::chrono::ceil<std::chrono::seconds>(2 * parts_.identity->settings.longest_lease());
   std::int64_t seconds = 1;

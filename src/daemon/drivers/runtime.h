@@ -61,7 +61,7 @@ class Runtime {
   }
 
   // The earliest deadline of the machine.
-  Instant deadline() const { return waiting_.empty() ? machine_.timers().first() : Instant{}; }
+  TimeOf<M> deadline() const { return waiting_.empty() ? machine_.timers().first() : TimeOf<M>{}; }
   // Runs the timers that are due, at most kMaxWakes; call it once per round of the loop.
   void wake() {
     take_waiting();
@@ -110,7 +110,7 @@ class Runtime {
     outbox_.clear();
     Turn<M> turn{clock_.now(), *draw_, outbox_};
     if constexpr (requires { typename M::BootClock; })
-      machine_.command(turn, typename M::BootClock{clock_.boot() - turn.now});
+      machine_.command(turn, typename M::BootClock{clock_.boot()});
     todo(machine_, turn);
     busy_ = true;
     bool writes = false;

@@ -40,7 +40,7 @@ class Toy {
     if (command > 0) turn.out.persist(command);
     turn.out.send(NodeId{0}, command);
   }
-  OneTimer timers() const { return OneTimer{due_}; }
+  OneTimer<Instant> timers() const { return OneTimer{due_}; }
   static const char* check() { return nullptr; }
 
  private:

@@ -38,7 +38,7 @@ struct PlainLabels {
   std::string drawn(std::uint32_t value) const { return fmt::format("draws {}", value); }
   template <class Machine>
   std::string state(const Machine& machine) const {
-    return printed(machine, kNow);
+    return printed(machine, kNow<TimeOf<Machine>>);
   }
 };
 
@@ -47,7 +47,7 @@ std::string message_text(const Message& message) {
   if constexpr (requires { name_of(message); }) {
     return std::string(name_of(message));
   } else {
-    const std::string fields = printed(message, kNow);
+    const std::string fields = printed(message, kNow<Instant>);
     return fields.empty() ? "message" : fields;
   }
 }

@@ -6,7 +6,7 @@
 //       using Machine = ...;
 //       struct View { ... };              the data for properties, kept per local state
 //       Machine make(NodeId, Incarnation) const;
-//       View view(const Machine&) const;   or view(const Machine&, Instant now)
+//       View view(const Machine&) const;   or view(const Machine&, Time now)
 //       const char* broken(const Scene<View>&) const;   null, or the violated property
 //     };
 //

@@ -26,7 +26,9 @@
 
 namespace tempo::check {
 
-inline constexpr Instant kNow{Nanos{1'000'000'000}};  // time of every machine while it is examined
+// The time of every machine while it is examined.
+template <TimePoint Time>
+inline constexpr Time kNow{Nanos{1'000'000'000}};
 
 // An input of a machine.
 struct Input {
@@ -56,7 +58,10 @@ class Parts {
   using Message = typename M::Message;
   using View = typename Model::View;
 
+  using Time = TimeOf<M>;
+
   static constexpr std::uint32_t kMaxTimers = 32;
+  static constexpr Time kNow = check::kNow<Time>;
 
   struct Local {
     NodeId node{};
@@ -249,11 +254,11 @@ class Parts {
     return bytes;
   }
 
-  std::uint32_t keep(const M& machine, NodeId node, Instant now) {
+  std::uint32_t keep(const M& machine, NodeId node, Time now) {
     buffer_.clear();
     // Under free timing it matters only whether a time is set.
     Packer packer{
-        timing_ == Timing::free ? Instant{Nanos{std::numeric_limits<Nanos::rep>::max() - 1}} : now,
+        timing_ == Timing::free ? Time{Nanos{std::numeric_limits<Nanos::rep>::max() - 1}} : now,
         buffer_};
     if (timing_ == Timing::free) {
       TimersDue due{packer};
@@ -266,7 +271,7 @@ class Parts {
     Local local{.node = node, .broken = machine.check()};
     CHECK(machine.timers().size() <= kMaxTimers);
     for (std::size_t i = 0; i < machine.timers().size(); ++i) {
-      const Instant at = machine.timers().at(timer_id(i));
+      const Time at = machine.timers().at(timer_id(i));
       if (at == kNever) continue;
       local.set |= 1U << i;
       if (at <= now) local.due |= 1U << i;
@@ -286,7 +291,7 @@ class Parts {
   // Packs every set timer as due now.
   class TimersDue : public FieldWalk<TimersDue> {
    public:
-    explicit TimersDue(Packer& packer) : packer_(&packer) {}
+    explicit TimersDue(Packer<Time>& packer) : packer_(&packer) {}
     template <class T>
     void leaf(const char* name, T& value) {
       packer_->leaf(name, value);
@@ -300,7 +305,7 @@ class Parts {
    private:
     static constexpr std::uint8_t kNotSet = 0;
     static constexpr std::uint8_t kSet = 2;  // as Packer writes a timer that is due now
-    Packer* packer_;
+    Packer<Time>* packer_;
   };
 
   std::uint32_t keep(const Message& message, const Flight& flight) {

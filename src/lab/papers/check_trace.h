@@ -105,7 +105,7 @@ class WayTracer {
 
   // Distance of two moves; small enough for all moves of a tick.
   static constexpr Nanos kApart = 60us;
-  static constexpr Instant kBeginning{1s};
+  static constexpr TimeOf<M> kBeginning{1s};
 
   struct Slot {
     std::optional<M> machine{};

@@ -43,6 +43,7 @@ class World {
  public:
   using Message = typename M::Message;
   using Command = typename M::Command;
+  using Time = TimeOf<M>;  // of the clock that the machine reads
   using Make = std::function<M(NodeId, Incarnation)>;
   using Planned = typename PlannedEvent<Watch>::type;
   static constexpr bool kPlans = !std::same_as<Planned, Nothing>;
@@ -203,6 +204,11 @@ class World {
   {
     return nodes_[index(id)].boot.minus_raw(local_now(id));
   }
+  BootTime boot_now(NodeId id) const
+    requires kHasBootClock
+  {
+    return nodes_[index(id)].boot.at(local_now(id));
+  }
   // Replaces the link's delay by a function of sender and receiver; it draws from the sender's
   // stream.
   void set_route(std::function<Nanos(NodeId, NodeId, Stream&)> route) { route_ = std::move(route); }
@@ -308,8 +314,8 @@ class World {
 
   // --- for every observer ---
 
-  Instant now() const { return now_; }  // true time
-  Instant local_now(NodeId id) const { return local(nodes_[index(id)], now_); }
+  Instant now() const { return now_; }                                  // true time
+  Time local_now(NodeId id) const { return shown(nodes_[index(id)]); }  // on the node's clock
   std::uint32_t size() const { return options_.nodes; }
   bool up(NodeId id) const { return nodes_[index(id)].up; }
   bool paused(NodeId id) const { return nodes_[index(id)].paused; }
@@ -338,6 +344,7 @@ class World {
     Ppb rate{};       // change of the offset
 
     Nanos minus_raw(Instant raw) const { return offset + drift(raw - since, rate.value); }
+    BootTime at(Instant raw) const { return on_clock<BootTime>(raw, minus_raw(raw)); }
   };
 
   struct alignas(64) Node {
@@ -408,6 +415,9 @@ class World {
     const std::int64_t rest = span.count() % kBillion;
     return Nanos{seconds * ppb + rest * ppb / kBillion};
   }
+  // The conversion between the clock of a node and the time of its machine.
+  Time shown(const Node& node) const { return on_clock<Time>(local(node, now_), 0ns); }
+  static Instant to_show(Time deadline) { return on_clock<Instant>(deadline, 0ns); }
   // The first true time at which the node's clock shows at least `shown`.
   Instant true_time(const Node& node, Instant shown) const {
     if (shown == kNever) return shown;
@@ -501,7 +511,7 @@ class World {
       watch_->received(*this, flight.from, to, flight.message, flight.number, flight.sent);
       outbox_.clear();
       StreamDraw draw{node.draws};
-      Turn<M> turn{local(node, now_), draw_ != nullptr ? *draw_ : draw, outbox_};
+      Turn<M> turn{shown(node), draw_ != nullptr ? *draw_ : draw, outbox_};
       show_boot_clock(node, turn);
       node.machine->receive(turn, flight.from, flight.message);
       flights_.end(slot);
@@ -514,7 +524,7 @@ class World {
 
   // Fires every timer that is due.
   void fire(Node& node, NodeId id) {
-    for (int i = 0; node.up && node.machine->timers().first() <= local(node, now_); ++i) {
+    for (int i = 0; node.up && node.machine->timers().first() <= shown(node); ++i) {
       CHECK(i < kMaxWakesAtOnce);
       const TimerId timer = node.machine->timers().first_name();
       step(node, id, [timer](M& machine, Turn<M>& turn) { machine.on_timer(turn, timer); });
@@ -526,14 +536,14 @@ class World {
   void step(Node& node, NodeId id, Do todo) {
     outbox_.clear();
     StreamDraw draw{node.draws};
-    Turn<M> turn{local(node, now_), draw_ != nullptr ? *draw_ : draw, outbox_};
+    Turn<M> turn{shown(node), draw_ != nullptr ? *draw_ : draw, outbox_};
     show_boot_clock(node, turn);
     todo(*node.machine, turn);
     finish(node, id);
   }
   static void show_boot_clock([[maybe_unused]] Node& node, [[maybe_unused]] Turn<M>& turn) {
     if constexpr (kHasBootClock)
-      node.machine->command(turn, typename M::BootClock{node.boot.minus_raw(turn.now)});
+      node.machine->command(turn, typename M::BootClock{node.boot.at(turn.now)});
   }
 
   void finish(Node& node, NodeId id) {
@@ -603,7 +613,7 @@ class World {
   }
 
   void schedule(Node& node, NodeId id) {
-    node.due = std::max(true_time(node, node.machine->timers().first()), now_);
+    node.due = std::max(true_time(node, to_show(node.machine->timers().first())), now_);
     wake_when_due(node, id);
   }
   // A timer event that is too early reschedules itself; one that would be too late is replaced by

@@ -60,7 +60,7 @@ inline Result<NodeId> host_named(std::string_view name, std::uint32_t hosts) {
 }
 
 // Milliseconds, to the microsecond: "1999.599".
-inline std::string script_time(Instant at) {
+inline std::string script_time(TimePoint auto at) {
   const Nanos since = at.time_since_epoch();
   return milliseconds_text(since - since % 1us);
 }

@@ -11,11 +11,11 @@
 
 namespace tempo::sys {
 
-inline Instant boot_clock() {
+inline BootTime boot_clock() {
   timespec time{};
   // A simulator may lack CLOCK_BOOTTIME; simulated machines are not suspended.
   if (clock_gettime(CLOCK_BOOTTIME, &time) != 0) CHECK(clock_gettime(CLOCK_MONOTONIC, &time) == 0);
-  return Instant{nanos_of(time)};
+  return BootTime{nanos_of(time)};
 }
 
 // Changes with every start of the kernel; empty: unknown.

@@ -6,8 +6,8 @@
 // time, stamp, sender, number). The protocol needs no coordinator, no acknowledgement and no
 // majority. In return every delivery takes Delta, and each side of a partition continues alone.
 //
-// Time is network time: the driver passes readings of the steered clock, which must not step back
-// while the group runs.
+// Time is network time (WallTime): the driver passes readings of the steered clock, which must not
+// step back while the group runs.
 //
 // If the assumptions are violated because a message is late, some correct process detects it. That
 // process reports `broken`, refuses to broadcast, informs the others, and resumes after a silence
@@ -114,6 +114,7 @@ class Atomic {
   using Content = T;
   using Message = broadcast::Message<Content>;
   using Command = broadcast::Command<Content>;
+  using Time = WallTime;
   using Notice = broadcast::Notice<Content>;
   using Kind = typename Message::Kind;
 
@@ -186,7 +187,7 @@ class Atomic {
     set_timers();
   }
 
-  const Timers<Timer>& timers() const { return timers_; }
+  const Timers<Timer, Time>& timers() const { return timers_; }
   const char* check() const {
     if (history_.size() > kMaxKept) return "history exceeds its limit";
     if ((doubt_ != Doubt::none) != timers_.running(Timer::rejoin))
@@ -235,17 +236,17 @@ class Atomic {
   };
 
   // The local clock, rounded down to the unit for readings and up for stamps.
-  Nanos reading(Instant now) const {
+  Nanos reading(WallTime now) const {
     const Nanos shown = now.time_since_epoch();
     return shown - shown % rules_->unit;
   }
-  Nanos stamp(Instant now) const {
+  Nanos stamp(WallTime now) const {
     const Nanos shown = now.time_since_epoch();
     const Nanos rest = shown % rules_->unit;
     return rest == Nanos{0} ? shown : shown - rest + rules_->unit;
   }
-  Instant due(const Message& message) const {
-    return Instant{message.stamp + rules_->latency(message.delay)};
+  WallTime due(const Message& message) const {
+    return WallTime{message.stamp + rules_->latency(message.delay)};
   }
   static auto order(const Rules& rules, const Message& message) {
     return std::tuple(message.stamp + rules.latency(message.delay), message.stamp, message.sender,
@@ -274,7 +275,7 @@ class Atomic {
 
   // Malicious class: returns true if the message took no longer than its hops allow. A later
   // message cannot reach all processes before they deliver, so it must not count here either.
-  bool is_in_time(Instant now, const Message& message) const {
+  bool is_in_time(WallTime now, const Message& message) const {
     return !rules_->tests_hop ||
            reading(now) - message.stamp <= hops_of(message) * (message.delay + rules_->precision);
   }
@@ -351,7 +352,7 @@ class Atomic {
 
   void deliver(Turn<Atomic>& turn) {
     for (Entry& entry : history_) {
-      const Instant when = due(entry.message);
+      const WallTime when = due(entry.message);
       if (turn.now < when) break;
       if (entry.status != Status::pending) continue;
       entry.status = Status::delivered;
@@ -373,12 +374,12 @@ class Atomic {
   }
 
   // Deletes delivered messages after their end; a copy that arrives later is refused as late.
-  void forget(Instant now) {
+  void forget(WallTime now) {
     std::erase_if(history_, [&](const Entry& entry) {
       return entry.status != Status::pending && now >= end_of(entry.message);
     });
   }
-  Instant end_of(const Message& message) const {
+  WallTime end_of(const Message& message) const {
     return due(message) + rules_->precision + message.delay;
   }
 
@@ -388,7 +389,7 @@ class Atomic {
     for (const Entry& entry : history_) {
       const bool pending = entry.status == Status::pending;
       const Timer timer = pending ? Timer::deliver : Timer::forget;
-      const Instant when = pending ? due(entry.message) : end_of(entry.message);
+      const WallTime when = pending ? due(entry.message) : end_of(entry.message);
       if (when < timers_.at(timer)) timers_.set(timer, when);
     }
   }
@@ -421,7 +422,7 @@ class Atomic {
   Doubt doubt_ = Doubt::none;   // none: this process may broadcast
   std::vector<Entry> history_;  // pending and recently delivered messages, ascending by order()
   NodeMap<Last> last_;          // last message delivered from each sender
-  Timers<Timer> timers_;
+  Timers<Timer, Time> timers_;
 };
 
 // The name of the content, if it has one; otherwise the name of the kind.

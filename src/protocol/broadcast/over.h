@@ -3,7 +3,7 @@
 // All riders, the sender's included, receive a rider's broadcast in the same order, or none does.
 // When the bounds are violated, the rider gets the command to give up its current work, because the
 // other members may not have received the same messages. The rider may broadcast, but not send to
-// single nodes.
+// single nodes; its time is network time.
 #pragma once
 
 #include <cstddef>
@@ -40,6 +40,7 @@ class Over {
   using Command = typename Rider::Command;
   using Notice = OneOf<typename Carrier::Notice, typename Rider::Notice>;
   using Parts = PartList<Carrier, Rider>;
+  using Time = typename Carrier::Time;
 
   Over(Carrier carrier, Rider rider) : carrier_(std::move(carrier)), rider_(std::move(rider)) {}
 

@@ -10,8 +10,10 @@
 //   C   (capacity_c.h)   broadcast that loses messages
 //
 // T is the time within which a broadcast is delivered. "Reliable" means: within T, to all or to
-// none, in the same order everywhere, and to the sender too. Each algorithm is a table whose rows
-// carry the numbers of the paper's transitions; rows with a letter are ours.
+// none, in the same order everywhere, and to the sender too. Only atomic broadcast on synchronized
+// clocks is that, so A, B.1 and B.2 run on network time (WallTime) and C on boot time (BootTime).
+// Each algorithm is a table whose rows carry the numbers of the paper's transitions; rows with a
+// letter are ours.
 //
 // Source: King, Gendreau, Ni, "Distributed Election in Computer Networks", 1988.
 //

@@ -59,6 +59,7 @@ inline std::string_view name_of(const Message& /*message*/) { return "bid"; }
 class CapacityA {
  public:
   using Message = capacity_a::Message;
+  using Time = WallTime;
   using Command = capacity::Command;
   using Notice = capacity::Notice;
   using Phase = capacity_a::Phase;
@@ -71,7 +72,7 @@ class CapacityA {
   void on_timer(Turn<CapacityA>& turn, TimerId timer);
   void command(Turn<CapacityA>& turn, const Command& command);
 
-  const Timers<capacity_a::Timer>& timers() const { return timers_; }
+  const Timers<capacity_a::Timer, Time>& timers() const { return timers_; }
   const char* check() const;
 
   Phase phase() const { return phase_; }
@@ -100,7 +101,7 @@ class CapacityA {
   capacity::Capacity offer_ = capacity::kNotCandidate;
   capacity::Bids bids_;  // S
   NodeId master_ = kNobody;
-  Timers<capacity_a::Timer> timers_;
+  Timers<capacity_a::Timer, Time> timers_;
 };
 
 static_assert(CheckableMachine<CapacityA>);

@@ -86,6 +86,7 @@ std::string_view name_of(const Message& message);
 class CapacityB1 {
  public:
   using Message = capacity_b1::Message;
+  using Time = WallTime;
   using Command = capacity::Command;
   using Notice = capacity::Notice;
   using Phase = capacity_b1::Phase;
@@ -98,7 +99,7 @@ class CapacityB1 {
   void on_timer(Turn<CapacityB1>& turn, TimerId timer);
   void command(Turn<CapacityB1>& turn, const Command& command);
 
-  const Timers<capacity_b1::Timer>& timers() const { return timers_; }
+  const Timers<capacity_b1::Timer, Time>& timers() const { return timers_; }
   const char* check() const;
 
   Phase phase() const { return phase_; }
@@ -132,7 +133,7 @@ class CapacityB1 {
   capacity::Bids bids_;     // S
   NodeId alive_ = kNobody;  // sender of the alive message received in this election; kNobody: none
   NodeId master_ = kNobody;
-  Timers<capacity_b1::Timer> timers_;
+  Timers<capacity_b1::Timer, Time> timers_;
 };
 
 static_assert(CheckableMachine<CapacityB1>);

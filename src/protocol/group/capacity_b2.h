@@ -89,6 +89,7 @@ std::string_view name_of(const Message& message);
 class CapacityB2 {
  public:
   using Message = capacity_b2::Message;
+  using Time = WallTime;
   using Command = capacity::Command;
   using Notice = capacity::Notice;
   using Phase = capacity_b2::Phase;
@@ -101,7 +102,7 @@ class CapacityB2 {
   void on_timer(Turn<CapacityB2>& turn, TimerId timer);
   void command(Turn<CapacityB2>& turn, const Command& command);
 
-  const Timers<capacity_b2::Timer>& timers() const { return timers_; }
+  const Timers<capacity_b2::Timer, Time>& timers() const { return timers_; }
   const char* check() const;
 
   Phase phase() const { return phase_; }
@@ -142,7 +143,7 @@ class CapacityB2 {
   std::vector<capacity_b2::Report> reports_;  // Y, one for each process
   capacity::EarlyMessages<Message> early_messages_;
   NodeId master_ = kNobody;
-  Timers<capacity_b2::Timer> timers_;
+  Timers<capacity_b2::Timer, Time> timers_;
 };
 
 static_assert(CheckableMachine<CapacityB2>);

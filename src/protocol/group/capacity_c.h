@@ -130,6 +130,7 @@ std::string_view name_of(const Message& message);
 class CapacityC {
  public:
   using Message = capacity_c::Message;
+  using Time = BootTime;
   using Command = capacity::Command;
   using Notice = capacity::Notice;
   using Phase = capacity_c::Phase;
@@ -142,7 +143,7 @@ class CapacityC {
   void on_timer(Turn<CapacityC>& turn, TimerId timer);
   void command(Turn<CapacityC>& turn, const Command& command);
 
-  const Timers<capacity_c::Timer>& timers() const { return timers_; }
+  const Timers<capacity_c::Timer, Time>& timers() const { return timers_; }
   const char* check() const;
 
   Phase phase() const { return phase_; }
@@ -177,7 +178,7 @@ class CapacityC {
   capacity::Bids bids_;     // S
   capacity::Bids elected_;  // E
   capacity::Bid master_;
-  Timers<capacity_c::Timer> timers_;
+  Timers<capacity_c::Timer, Time> timers_;
 };
 
 static_assert(CheckableMachine<CapacityC>);

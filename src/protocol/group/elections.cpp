@@ -47,7 +47,7 @@ void Elections::receive(Turn<Elections>& turn, NodeId from, const Message& messa
     step(turn, machine, [&](auto& inner, auto& part) { inner.receive(part, from, content); });
   };
   if (const auto* begin = std::get_if<Begin>(&message))
-    on_begin(turn, Instant{begin->at});
+    on_begin(turn, WallTime{begin->at});
   else if (const auto* a = std::get_if<OverA::Message>(&message))
     receive(a_, *a);
   else if (const auto* b1 = std::get_if<OverB1::Message>(&message))
@@ -56,8 +56,8 @@ void Elections::receive(Turn<Elections>& turn, NodeId from, const Message& messa
     receive(c_, std::get<CapacityC::Message>(message));
 }
 
-void Elections::on_begin(Turn<Elections>& turn, Instant at) {
-  const Instant now = network_.at(turn.now);
+void Elections::on_begin(Turn<Elections>& turn, WallTime at) {
+  const WallTime now = network_.at(turn.now);
   const bool soon = at > now && at <= now + 2 * bounds_->ordered.latency();
   if (!soon || begins_a()) return;
   renew_a(turn);
@@ -115,9 +115,9 @@ void Elections::on_command(Turn<Elections>& turn, const NetworkClock& clock) {
   command_machine(turn, b1_, CapacityCommand::offer(offer_));
 }
 
-OneTimer Elections::timers() const {
-  const Instant by_network = std::min({begin_at_, a_.timers().first(), b1_.timers().first()});
-  return OneTimer(std::min(network_.by_lock_clock(by_network), c_.timers().first()));
+OneTimer<BootTime> Elections::timers() const {
+  const WallTime by_network = std::min({begin_at_, a_.timers().first(), b1_.timers().first()});
+  return OneTimer(std::min(network_.boot_time(by_network), c_.timers().first()));
 }
 
 const char* Elections::check() const {
@@ -157,8 +157,11 @@ void Elections::wake_due(Turn<Elections>& turn, M& machine) {
 }
 
 template <class M>
-Instant Elections::time_for(const M& /*machine*/, Instant now) {
-  return std::is_same_v<M, CapacityC> ? now : network_.at(now);
+TimeOf<M> Elections::time_for(const M& /*machine*/, BootTime now) {
+  if constexpr (std::is_same_v<TimeOf<M>, BootTime>)
+    return now;
+  else
+    return network_.at(now);
 }
 
 // An election by A is planned or running.

@@ -1,12 +1,12 @@
 // The elections of one group by capacity: selects the algorithm and drives its machine.
 //
-// A and B.1 run on atomic broadcast, by network time; C runs on plain broadcasts, by the local
-// clock. If network time is not known well enough, or atomic broadcast doubts its bounds, the group
-// uses C instead. Candidates take part in every election, whichever host began it. A begins at a
-// network time that its first caller announces to all.
+// A and B.1 run on atomic broadcast, by network time (WallTime); C runs on plain broadcasts, by
+// boot time. If network time is not known well enough, or atomic broadcast doubts its bounds, the
+// group uses C instead. Candidates take part in every election, whichever host began it. A begins
+// at a network time that its first caller announces to all.
 //
-// The machine runs on the lock's clock. The machine that embeds it gives it the NetworkClock before
-// every other input.
+// The machine runs on boot time, the clock of the locks. The machine that embeds it gives it the
+// NetworkClock before every other input.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ namespace tempo::groups {
 
 // Command: a reading of network time, which may be wrong.
 struct NetworkClock {
-  Nanos offset{0};       // network time minus the lock's clock
+  Nanos offset{0};       // network time minus boot time
   bool trusted = false;  // two trusted readings differ by at most the assumed precision
 };
 
@@ -40,24 +40,22 @@ class NetworkTime {
  public:
   // Returns true if network time was set back by more than `tolerance`; it then goes back, and the
   // machines have to start over.
-  bool follow(Instant now, const NetworkClock& clock, Nanos tolerance) {
-    const Instant reading = now + clock.offset;
+  bool follow(BootTime now, const NetworkClock& clock, Nanos tolerance) {
+    const WallTime reading = on_clock<WallTime>(now, clock.offset);
     const bool set_back = reading + tolerance < latest_;
     latest_ = set_back ? reading : std::max(latest_, reading);
-    offset_ = latest_ - now;
+    offset_ = clock_offset(latest_, now);
     trusted_ = clock.trusted;
     return set_back;
   }
-  Instant at(Instant now) { return latest_ = now + offset_; }
+  WallTime at(BootTime now) { return latest_ = on_clock<WallTime>(now, offset_); }
   bool trusted() const { return trusted_; }
-  // The time of a deadline by the lock's clock, perhaps slightly early or late.
-  Instant by_lock_clock(Instant deadline) const {
-    return deadline == kNever ? kNever : deadline - offset_;
-  }
+  // The boot time of a deadline, perhaps slightly early or late.
+  BootTime boot_time(WallTime deadline) const { return on_clock<BootTime>(deadline, -offset_); }
 
  private:
-  Instant latest_{};  // network time of the last step
-  Nanos offset_{0};   // network time minus the lock's clock
+  WallTime latest_{};  // network time of the last step
+  Nanos offset_{0};    // network time minus boot time
   bool trusted_ = false;
 };
 
@@ -93,6 +91,7 @@ class Elections {
   using Command = std::variant<Hold, OfferCapacity, NetworkClock>;
   using Notice = ElectionNotice;
   using Parts = PartList<OverA, OverB1, election::CapacityC>;
+  using Time = BootTime;
 
   // The bounds must outlive it.
   Elections(NodeId self, Incarnation incarnation, const ElectionBounds& bounds);
@@ -102,14 +101,14 @@ class Elections {
   void on_timer(Turn<Elections>& turn, TimerId timer);
   void command(Turn<Elections>& turn, const Command& command);
 
-  OneTimer timers() const;
+  OneTimer<Time> timers() const;
   const char* check() const;
 
  private:
   void on_command(Turn<Elections>& turn, const Hold& hold);
   void on_command(Turn<Elections>& turn, const OfferCapacity& offer);
   void on_command(Turn<Elections>& turn, const NetworkClock& clock);
-  void on_begin(Turn<Elections>& turn, Instant at);
+  void on_begin(Turn<Elections>& turn, WallTime at);
   template <class M, class Do>
   void step(Turn<Elections>& turn, M& machine, Do todo);
   template <class M>
@@ -118,7 +117,7 @@ class Elections {
   template <class M>
   void wake_due(Turn<Elections>& turn, M& machine);
   template <class M>
-  Instant time_for(const M& machine, Instant now);
+  TimeOf<M> time_for(const M& machine, BootTime now);
   bool begins_a() const;
   Incarnation next_incarnation();
   void renew_a(Turn<Elections>& turn);
@@ -133,8 +132,8 @@ class Elections {
   election::CapacityC c_;
   std::uint32_t restarts_ = 0;  // number of machine restarts
   election::capacity::Capacity offer_ = election::capacity::kNotCandidate;
-  Instant begin_at_ = kNever;  // start of an election by A, in network time; kNever: none
-  NetworkTime network_;        // never goes back during one incarnation of the machines
+  WallTime begin_at_ = kNever;  // start of an election by A; kNever: none
+  NetworkTime network_;         // never goes back during one incarnation of the machines
 };
 
 static_assert(Machine<Elections> && std::movable<Elections>);

@@ -17,7 +17,7 @@ const ElectionBounds kBounds{2s};
 // The only candidate of its group.
 class ElectionsHarness : public MachineHarness<Elections> {
  public:
-  ElectionsHarness() : MachineHarness(Instant{1000s}) {
+  ElectionsHarness() : MachineHarness(BootTime{1000s}) {
     make(NodeId{5}, Incarnation{1}, kBounds);
     command(OfferCapacity{10});
   }
@@ -35,7 +35,7 @@ class ElectionsHarness : public MachineHarness<Elections> {
   void finish() {
     for (int i = 0; i < 20 && !elected; ++i) wake();
   }
-  Instant deadline() const { return machine().timers().first(); }
+  BootTime deadline() const { return machine().timers().first(); }
 
   NetworkClock clock{.offset = 5000s, .trusted = true};
   std::optional<Algorithm> held;
@@ -79,7 +79,7 @@ TEST(Elections, UseCWithoutTrustedTime) {
 TEST(Elections, ShowDeadlinesByTheLocksClock) {
   ElectionsHarness harness;
   harness.command(Elections::Hold{Algorithm::a});
-  const Instant begins = harness.deadline();
+  const BootTime begins = harness.deadline();
   EXPECT_EQ(begins, harness.now() + kBounds.ordered.latency());
   harness.clock.offset -= 5ms;
   harness.wake();

@@ -124,7 +124,7 @@ void Leadership::enter(State next) {
 
 void Leadership::perform(Turn<Leadership>& turn, Verb verb, NodeId about) {
   using Kind = Notice::Kind;
-  const Instant now = turn.now;
+  const BootTime now = turn.now;
   switch (verb) {
     case Verb::join:
       turn.out.notify({.kind = Kind::offer, .capacity = bid_});
@@ -201,17 +201,17 @@ void Leadership::perform(Turn<Leadership>& turn, Verb verb, NodeId about) {
 
 // --- before and after every input ---
 
-void Leadership::forget_silent(Instant now) {
+void Leadership::forget_silent(BootTime now) {
   std::erase_if(candidates_, [&](const Candidate& one) { return one.until <= now; });
 }
 
-Instant Leadership::next_silent() const {
-  Instant next = kNever;
+BootTime Leadership::next_silent() const {
+  BootTime next = kNever;
   for (const Candidate& one : candidates_) next = std::min(next, one.until);
   return next;
 }
 
-void Leadership::begin(Instant now) {
+void Leadership::begin(BootTime now) {
   forget_silent(now);
   if (over_at_ != kNever && over_at_ + rules_.repeat_job_done() <= now) over_at_ = kNever;
 }
@@ -245,7 +245,7 @@ void Leadership::check_rivals(Turn<Leadership>& turn) {
 
 // --- heartbeats of others ---
 
-void Leadership::learn(Instant now, NodeId from, const Heartbeat& heartbeat) {
+void Leadership::learn(BootTime now, NodeId from, const Heartbeat& heartbeat) {
   const auto place = std::ranges::lower_bound(candidates_, from, {},
                                               [](const Candidate& one) { return one.bid.node; });
   const bool known = place != candidates_.end() && place->bid.node == from;
@@ -323,11 +323,11 @@ void Leadership::announce(Turn<Leadership>& turn) {
   send_heartbeat(turn);
 }
 
-bool Leadership::sends_heartbeats(Instant now) const {
+bool Leadership::sends_heartbeats(BootTime now) const {
   return stands() || (over_at_ != kNever && now < over_at_ + rules_.repeat_job_done());
 }
 
-Heartbeat Leadership::heartbeat(Instant now) const {
+Heartbeat Leadership::heartbeat(BootTime now) const {
   return {.capacity = eligible() ? bid_ : kNotCandidate,
           .leads = acts(),
           .asks = state_ == State::ask,
@@ -370,13 +370,13 @@ std::int64_t Leadership::rank() const {
 }
 
 // D, twice as long for a host that cannot keep the lease.
-Nanos Leadership::patience(Instant now) const {
+Nanos Leadership::patience(BootTime now) const {
   const bool unsteady = losses_.full() && now - losses_.front() <= 10 * min_stay_;
   return unsteady ? 2 * rules_.patience() : rules_.patience();
 }
 
 // The last announced capacity is remembered as long as it must not change.
-bool Leadership::forgettable(Instant now) const {
+bool Leadership::forgettable(BootTime now) const {
   const auto gone = [&](const Candidate& one) { return one.until <= now; };
   return state_ == State::watch && leader_ == kNobody && change_at_ <= now && rest_until_ <= now &&
          std::ranges::all_of(candidates_, gone) && timers_.first() == kNever;

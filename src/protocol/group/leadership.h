@@ -16,7 +16,7 @@
 //
 // Guarantees: the host tells its user to lead only while it holds the lease, and releases the lease
 // only after the user has stopped. The lock reports a lease that is lost in between; the guard
-// stops the user in time. The clock is the lock's (CLOCK_BOOTTIME).
+// stops the user in time. Times are boot time, as those of the lock.
 #pragma once
 
 #include <cstdint>
@@ -159,12 +159,13 @@ enum class Timer : std::uint8_t {
 class Leadership {
  public:
   using Message = Heartbeat;
+  using Time = BootTime;
   using Command = groups::Command;
   using Notice = groups::Notice;
 
   struct Candidate {
     Bid bid{};
-    Instant until{};  // gone unless heard again by then
+    BootTime until{};  // gone unless heard again by then
 
     static constexpr auto fields(auto list) {
       return list(field<&Candidate::bid>("bid"), field<&Candidate::until>("until"));
@@ -178,7 +179,7 @@ class Leadership {
   void on_timer(Turn<Leadership>& turn, TimerId timer);
   void command(Turn<Leadership>& turn, const Command& command);
 
-  const Timers<Timer>& timers() const { return timers_; }
+  const Timers<Timer, Time>& timers() const { return timers_; }
   const char* check() const;
 
   State state() const { return state_; }
@@ -196,10 +197,10 @@ class Leadership {
   const std::vector<Candidate>& candidates() const { return candidates_; }
   // Removes candidates that were not heard again in time. A passive host has no timer for that: a
   // caller that needs the candidates calls this first.
-  void forget_silent(Instant now);
-  Instant next_silent() const;  // time of the next removal, unless more heartbeats arrive
+  void forget_silent(BootTime now);
+  BootTime next_silent() const;  // time of the next removal, unless more heartbeats arrive
   // No host takes part, as far as this one knows.
-  bool forgettable(Instant now) const;
+  bool forgettable(BootTime now) const;
 
   static constexpr auto fields(auto list) {
     using M = Leadership;
@@ -220,25 +221,25 @@ class Leadership {
   void happen(Turn<Leadership>& turn, Event event, NodeId about = kNobody);
   void enter(State next);
   void perform(Turn<Leadership>& turn, Verb verb, NodeId about);
-  void begin(Instant now);
+  void begin(BootTime now);
   void finish(Turn<Leadership>& turn);
 
-  void learn(Instant now, NodeId from, const Heartbeat& heartbeat);
+  void learn(BootTime now, NodeId from, const Heartbeat& heartbeat);
   void on_heartbeat(Turn<Leadership>& turn, NodeId from, const Heartbeat& heartbeat);
   void on_result(Turn<Leadership>& turn, bool we_are_elected);
   void on_no_result(Turn<Leadership>& turn);
   void take_offer(Turn<Leadership>& turn, Capacity capacity);
   void announce(Turn<Leadership>& turn);
   void send_heartbeat(Turn<Leadership>& turn);
-  Heartbeat heartbeat(Instant now) const;
-  bool sends_heartbeats(Instant now) const;
+  Heartbeat heartbeat(BootTime now) const;
+  bool sends_heartbeats(BootTime now) const;
 
   Bid own() const { return {bid_, self_}; }
   Bid best() const;  // best bid of the others; node kNobody: none
   bool clearly_better(const Bid& bid) const;
   void check_rivals(Turn<Leadership>& turn);
   std::int64_t rank() const;
-  Nanos patience(Instant now) const;
+  Nanos patience(BootTime now) const;
 
   NodeId self_;
   Rules rules_;
@@ -247,20 +248,20 @@ class Leadership {
   NodeId reported_leader_ = kNobody;  // the leader last reported to the user
   Token term_ = kNoToken;
   NodeId heir_ = kNobody;              // host that this leader has invited; kNobody: none
-  Instant heard_at_{};                 // last heartbeat of the leader
+  BootTime heard_at_{};                // last heartbeat of the leader
   std::vector<Candidate> candidates_;  // by node, at most kMaxCandidates
   Capacity bid_ = kNotCandidate;       // as announced
   Capacity offered_ = kNotCandidate;   // to be announced when the capacity may change
   Nanos min_stay_{0};
   bool once_ = false;
-  Instant joined_at_{};
-  Instant change_at_{};              // earliest change of the capacity
-  Instant stay_until_{};             // the leader is not outdone before
-  Instant better_since_ = kNever;    // another candidate is clearly better; kNever: none is
-  InlineVector<Instant, 3> losses_;  // last three losses of the lease
-  Instant rest_until_{};
-  Instant over_at_ = kNever;  // when this host's job was done; kNever: not done
-  Timers<Timer> timers_;
+  BootTime joined_at_{};
+  BootTime change_at_{};              // earliest change of the capacity
+  BootTime stay_until_{};             // the leader is not outdone before
+  BootTime better_since_ = kNever;    // another candidate is clearly better; kNever: none is
+  InlineVector<BootTime, 3> losses_;  // last three losses of the lease
+  BootTime rest_until_{};
+  BootTime over_at_ = kNever;  // when this host's job was done; kNever: not done
+  Timers<Timer, Time> timers_;
 };
 
 static_assert(CheckableMachine<Leadership>);

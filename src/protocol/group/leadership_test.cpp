@@ -251,7 +251,7 @@ TEST(Leadership, AnnouncesTheFinishedJobForAWhile) {
 TEST(Leadership, IsForgottenWithoutParticipants) {
   Harness harness;
   harness.leads(3, 9);
-  const Instant later = Instant{Nanos{1'000'000'000'000}} + 10s;
+  const BootTime later = BootTime{Nanos{1'000'000'000'000}} + 10s;
   EXPECT_FALSE(harness.machine().forgettable(later)) << "its leader may be silent for a while";
   harness.pass(10s);
   EXPECT_TRUE(harness.machine().forgettable(later));
@@ -261,7 +261,7 @@ TEST(Leadership, EveryFieldIsListed) {
   Harness harness;
   harness.reign(100);
   harness.receive(2, {.capacity = 20});
-  const Instant now{Nanos{1'000'001'000'000}};
+  const BootTime now{Nanos{1'000'001'000'000}};
   EXPECT_TRUE(unnoticed_writes(harness.machine(), now).empty());
 }
 

@@ -16,7 +16,7 @@ class LeadershipHarness : public MachineHarness<Leadership> {
   static constexpr Rules kRules{.lease = 1s};
   static constexpr Nanos kMinStay = 10s;
 
-  LeadershipHarness() : MachineHarness(Instant{1000s}) { make(NodeId{5}, kRules); }
+  LeadershipHarness() : MachineHarness(BootTime{1000s}) { make(NodeId{5}, kRules); }
 
   // Each returns the outputs: "ask; says 100 asks".
   std::string stand(Capacity capacity, bool once = false) {

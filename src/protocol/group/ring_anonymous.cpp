@@ -188,7 +188,7 @@ void AnonymousRingElection::neighbour_lost(Turn<AnonymousRingElection>& turn) {
     restart(turn, number_ + 1);
 }
 
-void AnonymousRingElection::start_clock(Instant now, std::int64_t steps) {
+void AnonymousRingElection::start_clock(BootTime now, std::int64_t steps) {
   timers_.set(Timer::clock, now + steps * rules_->step_min);
 }
 

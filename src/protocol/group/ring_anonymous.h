@@ -60,6 +60,7 @@ struct Rules {
 class AnonymousRingElection {
  public:
   using Message = ring::Message;
+  using Time = BootTime;
   using Command = anonymous::Command;
   using Notice = anonymous::Notice;
 
@@ -73,7 +74,7 @@ class AnonymousRingElection {
   void on_timer(Turn<AnonymousRingElection>& turn, TimerId timer);
   void command(Turn<AnonymousRingElection>& turn, Command command);
 
-  const Timers<anonymous::Timer>& timers() const { return timers_; }
+  const Timers<anonymous::Timer, Time>& timers() const { return timers_; }
   const char* check() const;
 
   anonymous::State state() const { return state_; }
@@ -105,7 +106,7 @@ class AnonymousRingElection {
   void end_stage(Turn<AnonymousRingElection>& turn);
   void restart(Turn<AnonymousRingElection>& turn, std::uint32_t number);
   void neighbour_lost(Turn<AnonymousRingElection>& turn);
-  void start_clock(Instant now, std::int64_t steps);
+  void start_clock(BootTime now, std::int64_t steps);
   bool candidate() const;
   void settle_timers();
 
@@ -117,7 +118,7 @@ class AnonymousRingElection {
   std::uint32_t claims_ = 0;       // claims that a candidate owns, 0 or 1; otherwise 0
   bool passed_next_time_ = false;  // only with the printed next-timer
   ring::Link link_;
-  Timers<anonymous::Timer> timers_;
+  Timers<anonymous::Timer, Time> timers_;
 };
 
 static_assert(CheckableMachine<AnonymousRingElection>);

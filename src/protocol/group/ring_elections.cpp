@@ -80,8 +80,8 @@ void RingElections::on_command(Turn<RingElections>& /*turn*/, const Learn& learn
 
 void RingElections::on_command(Turn<RingElections>& /*turn*/, const Ring& ring) { known_ = ring; }
 
-OneTimer RingElections::timers() const {
-  Instant due = kNever;
+OneTimer<BootTime> RingElections::timers() const {
+  BootTime due = kNever;
   with_machine(station_, [&](const auto& machine) {
     due = std::min(machine.timers().first(), began_at_ + 2 * lease_);
   });
@@ -96,7 +96,7 @@ const char* RingElections::check() const {
 
 // --- helpers ---
 
-bool RingElections::begin(Instant now, Algorithm algorithm, std::uint32_t number) {
+bool RingElections::begin(BootTime now, Algorithm algorithm, std::uint32_t number) {
   const auto place = std::ranges::find(known_.members, self_);
   if (place == known_.members.end()) return false;
   const NodeId at{static_cast<std::uint32_t>(place - known_.members.begin())};
@@ -113,7 +113,7 @@ bool RingElections::begin(Instant now, Algorithm algorithm, std::uint32_t number
   return true;
 }
 
-bool RingElections::under_way(Instant now) const {
+bool RingElections::under_way(BootTime now) const {
   bool undecided = false;
   with_machine(station_, [&](const auto& machine) { undecided = !machine.decided(); });
   return undecided && now < began_at_ + lease_;

@@ -9,7 +9,7 @@
 //
 // Each host knows the ring from the heartbeats of the candidates. Hosts that know different rings
 // ignore each other and skip each other as if they were dead. Both may then ask for the group's
-// lease, which decides.
+// lease, which decides. Times are boot time.
 #pragma once
 
 #include <algorithm>
@@ -53,6 +53,7 @@ class RingElections {
     std::uint32_t last = 0;
   };
   using Message = RingMessage;
+  using Time = BootTime;
   using Command = std::variant<Hold, Learn, Ring>;
   using Notice = ElectionNotice;
   using Parts = PartList<election::RingElection, election::AnonymousRingElection>;
@@ -65,7 +66,7 @@ class RingElections {
   void on_timer(Turn<RingElections>& turn, TimerId timer);
   void command(Turn<RingElections>& turn, const Command& command);
 
-  OneTimer timers() const;
+  OneTimer<Time> timers() const;
   const char* check() const;
 
   std::uint32_t last() const { return last_; }  // number of the last election known to this host
@@ -86,10 +87,10 @@ class RingElections {
   void on_command(Turn<RingElections>& turn, const Hold& hold);
   void on_command(Turn<RingElections>& turn, const Learn& learn);
   void on_command(Turn<RingElections>& turn, const Ring& ring);
-  bool begin(Instant now, Algorithm algorithm, std::uint32_t number);
+  bool begin(BootTime now, Algorithm algorithm, std::uint32_t number);
   NodeId station_of(NodeId member) const;  // kNobody: not on the ring
   NodeId member_at(NodeId station) const;
-  bool under_way(Instant now) const;
+  bool under_way(BootTime now) const;
   template <class Variant, class Do>
   static void with_machine(Variant& station, Do todo);
   template <class Do>
@@ -109,7 +110,7 @@ class RingElections {
   Algorithm algorithm_ = Algorithm::ring;
   Ring known_;  // the ring of the next election
   Ring ring_;   // the ring of the last election
-  Instant began_at_{};
+  BootTime began_at_{};
   std::variant<std::monostate, Equitable, Anonymous> station_;  // set during an election
 };
 

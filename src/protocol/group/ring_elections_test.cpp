@@ -48,7 +48,7 @@ class RingCluster {
     command(number, RingElections::Learn{last});
   }
   void pass(Nanos span) {
-    for (const Instant end = now + span; now < end; now += 1ms) {
+    for (const BootTime end = now + span; now < end; now += 1ms) {
       std::deque<Sent> arriving;
       std::swap(arriving, in_transit_);
       for (const auto& [from, to, message] : arriving)
@@ -73,7 +73,7 @@ class RingCluster {
     return all;
   }
 
-  Instant now{1000s};
+  BootTime now{1000s};
   std::map<std::uint32_t, Ring> knows;
   std::map<std::uint32_t, bool> dead;
   std::map<std::uint32_t, ElectionNotice> results;  // the last result of each host

@@ -75,6 +75,7 @@ std::string_view name_of(Method method);
 class RingElection {
  public:
   using Message = ring::Message;
+  using Time = BootTime;
   using Command = ring::Command;
   using Notice = ring::Notice;
 
@@ -86,7 +87,7 @@ class RingElection {
   void on_timer(Turn<RingElection>& turn, TimerId timer);
   void command(Turn<RingElection>& turn, Command command);
 
-  const Timers<ring::Timer>& timers() const { return timers_; }
+  const Timers<ring::Timer, Time>& timers() const { return timers_; }
   const char* check() const;
 
   ring::State state() const { return state_; }
@@ -125,7 +126,7 @@ class RingElection {
   std::uint32_t priority_ = 0;  // of this round; 0 unless active and drawn
   NodeId leader_ = kNobody;     // set when decided
   ring::Link link_;
-  Timers<ring::Timer> timers_;
+  Timers<ring::Timer, Time> timers_;
 };
 
 static_assert(CheckableMachine<RingElection>);

@@ -91,11 +91,11 @@ class Link {
   }
 
   // Starts probing the next station.
-  void watch(Instant now) {
+  void watch(BootTime now) {
     if (rules_->courier && probe_at_ == kNever) probe_at_ = now + rules_->probe;
   }
 
-  Instant due() const { return std::min({courier_.due(), probe_at_, own_at_}); }
+  BootTime due() const { return std::min({courier_.due(), probe_at_, own_at_}); }
 
   static constexpr auto fields(auto list) {
     using M = Link;
@@ -147,11 +147,11 @@ class Link {
   const LinkRules* rules_;
   NodeId next_;
   std::uint32_t skipped_ = 0;         // stations after this one that are down
-  Instant probe_at_ = kNever;         // set once an election has begun
+  BootTime probe_at_ = kNever;        // set once an election has begun
   Sequence last_sent_ = kNoSequence;  // to next_
   Courier courier_;
   NodeMap<Lane> lanes_;
-  Instant own_at_ = kNever;   // set while `own_` is not empty
+  BootTime own_at_ = kNever;  // set while `own_` is not empty
   std::vector<Message> own_;  // to itself, as the only station left
 };
 

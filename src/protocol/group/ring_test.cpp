@@ -16,7 +16,7 @@ namespace {
 using ring::Kind;
 using ring::Message;
 
-constexpr Instant kStart{1s};
+constexpr BootTime kStart{1s};
 constexpr NodeId kZero{0}, kOne{1}, kTwo{2};
 
 // One station. Each input returns the messages that it sends.

@@ -50,7 +50,7 @@ struct Message {
   }
 };
 
-using Courier = tempo::Courier<Message>;
+using Courier = tempo::Courier<Message, BootTime>;
 
 struct LinkRules {
   std::uint32_t stations = 2;

@@ -230,8 +230,8 @@ void GroupService::on_timer(Turn<GroupService>& turn, TimerId timer) {
   forget_idle(turn.now);
 }
 
-OneTimer GroupService::timers() const {
-  Instant due = kNever;
+OneTimer<BootTime> GroupService::timers() const {
+  BootTime due = kNever;
   for (const auto& [name, group] : groups_)
     due = std::min({due, group.leadership.timers().first(), group.leadership.next_silent(),
                     group.elections.timers().first(), group.rings.timers().first(),
@@ -395,7 +395,7 @@ Ring GroupService::ring_of(const Group& group) const {
 
 // --- the map of groups ---
 
-GroupService::Place GroupService::find_or_create(Instant now, std::string_view name) {
+GroupService::Place GroupService::find_or_create(BootTime now, std::string_view name) {
   const Place found = groups_.find(name);
   if (found != groups_.end()) return found;
   if (groups_.size() >= kMaxGroups) forget_idle(now);
@@ -413,7 +413,7 @@ GroupService::Place GroupService::find(locks::ClientId client) {
                               [&](const auto& entry) { return entry.second.client == client; });
 }
 
-void GroupService::forget_idle(Instant now) {
+void GroupService::forget_idle(BootTime now) {
   std::erase_if(groups_, [&](const auto& entry) {
     return !entry.second.user && !entry.second.client && entry.second.leadership.forgettable(now);
   });

@@ -5,7 +5,7 @@
 // candidate on this host or the first message about it, until no host takes part. At most one user
 // of a host stands for a group at a time.
 //
-// The machine runs on the lock's clock (CLOCK_BOOTTIME). The driver gives it the NetworkClock
+// The machine runs on boot time, the clock of the locks. The driver gives it the NetworkClock
 // before every other input.
 #pragma once
 
@@ -51,7 +51,7 @@ struct LeadershipUpdate {
   UserId user{};
   Kind kind = Kind::follows;
   Token term = kNoToken;
-  Instant deadline{};
+  BootTime deadline{};
   HostId host = kNoHost;
 };
 
@@ -154,6 +154,7 @@ class GroupService {
   };
 
   using Message = wire::GroupBody;
+  using Time = BootTime;
   using Command = std::variant<Stand, Offer, Stopped, Withdraw, Resign, LeaseUpdate, LeaseRefused,
                                NetworkClock>;
   using Notice =
@@ -174,7 +175,7 @@ class GroupService {
   void on_timer(Turn<GroupService>& turn, TimerId timer);
   void command(Turn<GroupService>& turn, const Command& command);
 
-  OneTimer timers() const;  // the first of all groups
+  OneTimer<Time> timers() const;  // the first of all groups
   const char* check() const;
 
   std::vector<Known> known() const;
@@ -207,7 +208,7 @@ class GroupService {
     Terms terms{};                            // of the candidate here, or as last received
     std::optional<UserId> user{};             // the candidate
     std::optional<locks::ClientId> client{};  // at the lock, while it is requested or held
-    Instant deadline{};                       // of the lease, while it is held
+    BootTime deadline{};                      // of the lease, while it is held
     bool replaced = false;            // the last election used another algorithm than configured
     std::optional<Algorithm> held{};  // algorithm of the last result; unset: none
   };
@@ -247,10 +248,10 @@ class GroupService {
   static void notify(Turn<GroupService>& turn, const Group& group, LeadershipUpdate update);
 
   // The end of the map: too many groups.
-  Place find_or_create(Instant now, std::string_view name);
+  Place find_or_create(BootTime now, std::string_view name);
   Place find(UserId user);
   Place find(locks::ClientId client);
-  void forget_idle(Instant now);
+  void forget_idle(BootTime now);
   Known snapshot_of(const std::string& name, const Group& group) const;
 
   Start start_;

@@ -26,7 +26,7 @@ wire::Directory hosts_with_ids() {
 
 class ServiceHarness : public MachineHarness<GroupService> {
  public:
-  ServiceHarness() : MachineHarness(Instant{1000s}) { make_service(NodeId{5}); }
+  ServiceHarness() : MachineHarness(BootTime{1000s}) { make_service(NodeId{5}); }
 
   // Returns why the service refuses the command; empty: it does not.
   std::string command(const GroupService::Command& command) {
@@ -48,7 +48,7 @@ class ServiceHarness : public MachineHarness<GroupService> {
   }
   // Runs all timers of this span.
   void pass(Nanos span) {
-    for (const Instant end = now() + span; now() < end;) {
+    for (const BootTime end = now() + span; now() < end;) {
       sleep(1ms);
       on_timer();
     }

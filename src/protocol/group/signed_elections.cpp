@@ -65,7 +65,7 @@ SignedElections::SignedElections(const Start& start, const auth::NodeKeys& keys)
 
 void SignedElections::receive(Turn<SignedElections>& turn, NodeId /*from*/,
                               const Message& envelope) {
-  const Instant now = network_.at(turn.now);
+  const WallTime now = network_.at(turn.now);
   const std::uint64_t current = current_election(now);
   const bool begins = !under_way(now) && envelope.election > election_ &&
                       envelope.election + 1 >= current && envelope.election <= current + 1;
@@ -81,7 +81,7 @@ void SignedElections::receive(Turn<SignedElections>& turn, NodeId /*from*/,
 }
 
 void SignedElections::on_timer(Turn<SignedElections>& turn, TimerId /*timer*/) {
-  const Instant now = network_.at(turn.now);
+  const WallTime now = network_.at(turn.now);
   if (now >= ends_at_) machine_.reset();
   for (int i = 0; i < kMaxWakes && machine_ && machine_->timers().first() <= now; ++i)
     step(turn, nullptr, [](OverB2& machine, auto& inner) {
@@ -94,7 +94,7 @@ void SignedElections::command(Turn<SignedElections>& turn, const Command& comman
 }
 
 void SignedElections::on_command(Turn<SignedElections>& turn, const Hold& /*hold*/) {
-  const Instant now = network_.at(turn.now);
+  const WallTime now = network_.at(turn.now);
   const std::uint64_t current = current_election(now);
   if (under_way(now) || current <= election_) return;
   begin(turn, current);
@@ -113,18 +113,18 @@ void SignedElections::on_command(Turn<SignedElections>& turn, const NetworkClock
   election_ = 0;
 }
 
-OneTimer SignedElections::timers() const {
-  if (!machine_) return OneTimer(kNever);
-  return OneTimer(network_.by_lock_clock(std::min(machine_->timers().first(), ends_at_)));
+OneTimer<BootTime> SignedElections::timers() const {
+  if (!machine_) return OneTimer<BootTime>(kNever);
+  return OneTimer(network_.boot_time(std::min(machine_->timers().first(), ends_at_)));
 }
 
 // --- helpers ---
 
-bool SignedElections::under_way(Instant network) const {
+bool SignedElections::under_way(WallTime network) const {
   return machine_ && !machine_->rider().decided() && network < ends_at_;
 }
 
-std::uint64_t SignedElections::current_election(Instant network) const {
+std::uint64_t SignedElections::current_election(WallTime network) const {
   return static_cast<std::uint64_t>(std::max(network.time_since_epoch() / lease_, Nanos::rep{0})) +
          1;
 }

@@ -11,8 +11,8 @@
 // machine that has just started knows the name, and no member can exhaust the names. Of two
 // elections the later counts.
 //
-// The machine runs on the lock's clock. The machine that embeds it gives it the NetworkClock before
-// every other input.
+// The machine runs on boot time, the clock of the locks. The machine that embeds it gives it the
+// NetworkClock before every other input.
 #pragma once
 
 #include <cstdint>
@@ -65,6 +65,7 @@ class SignedElections {
   using Command = std::variant<Hold, OfferCapacity, NetworkClock>;
   using Notice = ElectionNotice;
   using Parts = PartList<OverB2>;
+  using Time = BootTime;
 
   struct Start {
     NodeId self = kNobody;  // reported as elected; the messages use the numbers of the key list
@@ -80,7 +81,7 @@ class SignedElections {
   void on_timer(Turn<SignedElections>& turn, TimerId timer);
   void command(Turn<SignedElections>& turn, const Command& command);
 
-  OneTimer timers() const;
+  OneTimer<Time> timers() const;
   const char* check() const { return machine_ ? machine_->check() : nullptr; }
 
  private:
@@ -93,8 +94,8 @@ class SignedElections {
   void on_command(Turn<SignedElections>& turn, const Hold& hold);
   void on_command(Turn<SignedElections>& turn, const OfferCapacity& offer);
   void on_command(Turn<SignedElections>& turn, const NetworkClock& clock);
-  std::uint64_t current_election(Instant network) const;
-  bool under_way(Instant network) const;
+  std::uint64_t current_election(WallTime network) const;
+  bool under_way(WallTime network) const;
   bool is_authentic(const SignedMessage& envelope) const;
   void begin(Turn<SignedElections>& turn, std::uint64_t election);
   template <class Do>
@@ -113,7 +114,7 @@ class SignedElections {
   election::capacity::Capacity offer_ = election::capacity::kNotCandidate;
   std::uint32_t machines_ = 0;  // number of machines created
   std::uint64_t election_ = 0;  // the last election in which this host took part
-  Instant ends_at_{};           // end of that election, in network time
+  WallTime ends_at_{};          // end of that election
   NetworkTime network_;         // never goes back while a machine exists
   std::optional<OverB2> machine_;
 };

@@ -54,7 +54,7 @@ class SignedCluster {
     in_transit_.emplace_back(from, envelope);
   }
   void pass(Nanos span) {
-    for (const Instant end = now + span; now < end; now += 1ms) {
+    for (const BootTime end = now + span; now < end; now += 1ms) {
       std::deque<std::pair<std::uint32_t, SignedMessage>> arriving;
       std::swap(arriving, in_transit_);
       for (const auto& [from, envelope] : arriving) {
@@ -77,7 +77,7 @@ class SignedCluster {
     return who;
   }
 
-  Instant now{1000s};
+  BootTime now{1000s};
   std::map<std::uint32_t, bool> dead;
   std::map<std::uint32_t, ElectionNotice> results;  // the last result of each host
   std::function<void(std::uint32_t from, const SignedMessage& envelope)> spy;

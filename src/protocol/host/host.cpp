@@ -57,7 +57,7 @@ void Host::command(Turn<Host>& turn, const Command& command) {
     return [&](auto& part, auto& inner) { part.command(inner, own); };
   };
   if (const auto* clock = std::get_if<BootClock>(&command)) {
-    boot_minus_raw_ = clock->minus_raw;
+    boot_minus_raw_ = clock_offset(clock->now, turn.now);
     stepped_ = {};
   } else if (const auto* of_node = std::get_if<node::Node::Command>(&command))
     step_node(turn, pass(*of_node));
@@ -146,7 +146,7 @@ groups::NetworkClock Host::network_clock(Instant raw_now) const {
   using Status = node::Reading::Status;
   const node::Reading reading = node_.sync().reading(raw_now);
   const bool known = reading.status == Status::synchronized || reading.status == Status::leads;
-  return {.offset = Instant{reading.time.time_since_epoch()} - boot(raw_now),
+  return {.offset = clock_offset(reading.time, boot(raw_now)),
           .trusted = known && reading.latest - reading.time <= groups_->bounds().largest_error()};
 }
 

@@ -5,9 +5,10 @@
 // are ordered by network time, and elections by capacity run on network time while it is accurate
 // enough.
 //
-// The node runs on raw time, which is `turn.now`; locks and groups run on boot time. The driver
-// gives the command BootClock before every other input. A deadline in boot time is shown in raw
-// time as of that command: the driver may wake the host slightly early, which is harmless.
+// The node runs on raw time, which is `turn.now`; locks and groups run on boot time. No other
+// machine knows both. The driver gives the command BootClock before every other input. A deadline
+// in boot time is shown in raw time as of that command: the driver may wake the host slightly
+// early, which is harmless.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,7 @@ class Host {
   using Groups = groups::GroupService;
 
   struct BootClock {
-    Nanos minus_raw{0};  // boot time minus raw time, now
+    BootTime now{};
   };
 
   using Message = std::variant<node::Node::Message, Locks::Message, Groups::Message>;
@@ -76,12 +77,10 @@ class Host {
   const node::Node& node() const { return node_; }
   const Locks* locks() const { return locks_ ? &*locks_ : nullptr; }
   const Groups* groups() const { return groups_ ? &*groups_ : nullptr; }
-  Instant boot(Instant raw_time) const { return raw_time + boot_minus_raw_; }
+  BootTime boot(Instant raw_time) const { return on_clock<BootTime>(raw_time, boot_minus_raw_); }
 
  private:
-  Instant raw(Instant boot_time) const {
-    return boot_time == kNever ? kNever : boot_time - boot_minus_raw_;
-  }
+  Instant raw(BootTime boot_time) const { return on_clock<Instant>(boot_time, -boot_minus_raw_); }
   template <class Step>
   void step_node(Turn<Host>& turn, Step step);
   template <class Step>
@@ -98,9 +97,9 @@ class Host {
   node::Node node_;
   std::optional<Locks> locks_;
   std::optional<Groups> groups_;
-  Nanos boot_minus_raw_{0};
-  Instant locks_due_ = kNever;   // first timer of the locks, boot time
-  Instant groups_due_ = kNever;  // first timer of the groups, boot time
+  Nanos boot_minus_raw_{0};       // boot time minus raw time, as of the last BootClock
+  BootTime locks_due_ = kNever;   // first timer of the locks
+  BootTime groups_due_ = kNever;  // first timer of the groups
   Stepped stepped_{};
 };
 

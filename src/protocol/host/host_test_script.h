@@ -156,7 +156,7 @@ class ScriptedHosts {
     return {
         node::Node({.self = node, .incarnation = life}, 1, rules_,
                    {.now = now, .shows = kWallStart + now.time_since_epoch()}, sync_rules_),
-        locks_.make(node, life, now, record),
+        locks_.make(node, life, {}, record),
         groups::GroupService({.self = node, .life = life, .hosts = &directories_[index(node)]})};
   }
 

@@ -46,7 +46,7 @@ void Bootstrap::receive(Turn<Bootstrap>& turn, NodeId from, const Message& messa
   advance(turn);
 }
 
-void Bootstrap::remember(NodeId from, const VoterProposal& proposal, Instant now) {
+void Bootstrap::remember(NodeId from, const VoterProposal& proposal, BootTime now) {
   const auto place = std::ranges::lower_bound(others_, from, {}, &Other::member);
   if (place != others_.end() && place->member == from)
     *place = {.member = from, .proposal = proposal, .at = now};
@@ -104,11 +104,11 @@ void Bootstrap::advance(Turn<Bootstrap>& turn) {
   if (current_.stage == Stage::proposed &&
       all_others(Stage::proposed, turn.now - kSilences * interval_))
     enter(turn, {.stage = Stage::ready, .voters = current_.voters});
-  if (current_.stage == Stage::ready && all_others(Stage::ready, Instant::min()))
+  if (current_.stage == Stage::ready && all_others(Stage::ready, BootTime::min()))
     enter(turn, {.stage = Stage::committed, .voters = current_.voters});
 }
 
-bool Bootstrap::all_others(Stage least, Instant since) const {
+bool Bootstrap::all_others(Stage least, BootTime since) const {
   return std::ranges::all_of(current_.voters, [&](NodeId voter) {
     if (voter == self_) return true;
     const auto found = std::ranges::find(others_, voter, &Other::member);

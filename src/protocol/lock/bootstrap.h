@@ -49,6 +49,7 @@ class Bootstrap {
     }
   };
   using Message = VoterProposal;
+  using Time = BootTime;
   using Record = VoterProposal;
 
   // The record is durable. By the ordering rule the machine need not wait for it.
@@ -80,7 +81,7 @@ class Bootstrap {
   void on_timer(Turn<Bootstrap>& turn, TimerId timer);
   void command(Turn<Bootstrap>& /*turn*/, const Command& /*command*/) {}
 
-  OneTimer timers() const { return OneTimer{next_}; }
+  OneTimer<Time> timers() const { return OneTimer{next_}; }
   const char* check() const;
 
   const VoterProposal& word() const { return current_; }
@@ -101,7 +102,7 @@ class Bootstrap {
   struct Other {
     NodeId member = kNobody;
     VoterProposal proposal{};
-    Instant at{};  // arrival of its last message
+    BootTime at{};  // arrival of its last message
 
     static constexpr auto fields(auto list) {
       using M = Other;
@@ -112,10 +113,10 @@ class Bootstrap {
   void enter(Turn<Bootstrap>& turn, const VoterProposal& proposal);
   void choose();
   void advance(Turn<Bootstrap>& turn);
-  void remember(NodeId from, const VoterProposal& proposal, Instant now);
+  void remember(NodeId from, const VoterProposal& proposal, BootTime now);
   void receive_ready(Turn<Bootstrap>& turn, NodeId from, const VoterProposal& proposal);
   void receive_committed(Turn<Bootstrap>& turn, const VoterProposal& proposal);
-  bool all_others(Stage least, Instant since) const;
+  bool all_others(Stage least, BootTime since) const;
 
   NodeId self_;
   std::uint8_t expected_;
@@ -123,7 +124,7 @@ class Bootstrap {
   Nanos interval_;
   VoterProposal current_{};    // on disk or being written, unless its stage is proposed
   std::vector<Other> others_;  // the first kMaxOthers, in ascending order
-  Instant next_ = kNever;
+  BootTime next_ = kNever;
 };
 
 }  // namespace tempo::lock

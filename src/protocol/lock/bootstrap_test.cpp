@@ -56,7 +56,7 @@ class BootstrapCluster {
   }
 
   void pass(Nanos time) {
-    const Instant end = now_ + time;
+    const BootTime end = now_ + time;
     while (now_ < end) {
       now_ += 100ms;
       for (std::uint32_t i = 0; i < sites_.size(); ++i)
@@ -152,7 +152,7 @@ class BootstrapCluster {
   std::uint8_t expected_;
   Stream chance_;
   std::vector<Site> sites_;
-  Instant now_{};
+  BootTime now_{};
   double loss_ = 0;
   int splits_ = 0;
   std::vector<VoterSet> committed_;

@@ -168,7 +168,7 @@ void BoundedDelayLocks::refuse(LockTurn& turn, ClientId client, Refusal refusal,
       {.client = client, .kind = LockUpdate::Kind::refused, .refusal = refusal, .lock = lock});
 }
 
-bool BoundedDelayLocks::uses(Instant now, std::string_view name) const {
+bool BoundedDelayLocks::uses(BootTime now, std::string_view name) const {
   const auto found = slots_.find(name);
   if (found != slots_.end() && found->second.heard_until > now) return true;
   return std::ranges::any_of(clients_,
@@ -346,9 +346,9 @@ void BoundedDelayLocks::wake_locks(LockTurn& turn) {
 
 // --- time ---
 
-Instant BoundedDelayLocks::due() const {
+BootTime BoundedDelayLocks::due() const {
   if (!member()) return kNever;
-  Instant first = beat_at_;
+  BootTime first = beat_at_;
   for (const auto& [name, slot] : slots_)
     if (!held_back(slot)) first = std::min(first, slot.machine.timers().first());
   return first;
@@ -361,14 +361,14 @@ void BoundedDelayLocks::on_timer(LockTurn& turn, TimerId /*timer*/) {
 }
 
 // Heartbeats continue while bounded-delay locks are in use on any host.
-void BoundedDelayLocks::start_beating(Instant now) {
+void BoundedDelayLocks::start_beating(BootTime now) {
   if (beat_at_ != kNever) return;
   beat_at_ = std::max(now, silent_until_);
   monitor_->restart(now);
 }
 
 void BoundedDelayLocks::beat(LockTurn& turn) {
-  const Instant now = turn.now;
+  const BootTime now = turn.now;
   monitor_->stalled(now - beat_at_);  // a late heartbeat means that this host paused
   monitor_->expire_silent(now);
   follow_monitor(turn);
@@ -393,7 +393,7 @@ void BoundedDelayLocks::beat(LockTurn& turn) {
 }
 
 void BoundedDelayLocks::extend(LockTurn& turn) {
-  const Instant now = turn.now;
+  const BootTime now = turn.now;
   const Nanos lease = start_.lease.lease;
   for (auto& [name, slot] : slots_) {
     if (slot.inside.empty()) continue;

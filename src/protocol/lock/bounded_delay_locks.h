@@ -14,7 +14,7 @@
 //     its previous incarnation, and those of former members, have ended;
 //   - a restart message ends no refusal: the refuser is asked again (mutex.h, late_restarts).
 //
-// Times are of a clock that keeps running while the host is suspended.
+// Times are boot time (BootTime), which continues while the host is suspended.
 #pragma once
 
 #include <cstdint>
@@ -54,6 +54,7 @@ class BoundedDelayLocks {
     wire::LockVoters voters{};
   };
   using Command = std::variant<Follow, Acquire, Release>;
+  using Time = BootTime;
   using Notice = LockUpdate;
   using Parts = PartList<lock::Mutex>;
 
@@ -71,13 +72,13 @@ class BoundedDelayLocks {
   void on_timer(Turn<BoundedDelayLocks>& turn, TimerId timer);
   void command(Turn<BoundedDelayLocks>& turn, const Command& command);
 
-  OneTimer timers() const { return OneTimer{due()}; }
+  OneTimer<Time> timers() const { return OneTimer{due()}; }
   const char* check() const;
 
   std::vector<Known> known() const;
   // Whether a client of this host holds or waits for such a lock, or another host has sent a
   // message about it within L. A host whose client is inside without a rival sends nothing.
-  bool uses(Instant now, std::string_view name) const;
+  bool uses(BootTime now, std::string_view name) const;
   // Why silence does not count at the moment; kind none: it counts. Unset: no host uses such locks.
   std::optional<BoundsMonitor::Breach> why() const;
   HostId member(const BoundsMonitor::Breach& breach) const { return sites_.at(breach.member); }
@@ -92,17 +93,17 @@ class BoundedDelayLocks {
     Mode mode = Mode::exclusive;
     bool silent = true;
     bool inside = false;
-    Instant since{};
+    BootTime since{};
     bool listed = false;  // it waits in its lock's queue; false while this host has to stay silent
   };
   struct Slot {
     lock::Mutex machine;
     std::deque<ClientId> waiting{};
     std::vector<ClientId> inside{};
-    Instant entered{};  // when the first of those inside entered
-    Instant deadline{};
+    BootTime entered{};  // when the first of those inside entered
+    BootTime deadline{};
     BoundsMonitor::Mark mark{};  // messages sent when this machine last sent one
-    Instant heard_until{};       // L after the last message of another host about this lock
+    BootTime heard_until{};      // L after the last message of another host about this lock
   };
   using Slots = std::map<std::string, Slot, std::less<>>;
 
@@ -120,8 +121,8 @@ class BoundedDelayLocks {
   bool nobody_inside() const;
   std::optional<std::uint32_t> site_of(HostId host) const;
   bool member() const { return monitor_.has_value(); }
-  bool must_stay_silent(Instant now) const { return now < silent_until_; }
-  Instant due() const;
+  bool must_stay_silent(BootTime now) const { return now < silent_until_; }
+  BootTime due() const;
 
   std::optional<Refusal> admit(LockTurn& turn, const Acquire& request);
   static void refuse(LockTurn& turn, ClientId client, Refusal refusal, const std::string& lock);
@@ -139,7 +140,7 @@ class BoundedDelayLocks {
   bool held_back(const Slot& slot) const;  // its next timer waits until silence is confirmed
   void wake_locks(LockTurn& turn);
   void beat(LockTurn& turn);
-  void start_beating(Instant now);
+  void start_beating(BootTime now);
   void extend(LockTurn& turn);
   void follow_monitor(LockTurn& turn);
 
@@ -153,9 +154,9 @@ class BoundedDelayLocks {
   bool trusted_ = false;                  // the state last passed to the machines
   Slots slots_;                           // at most kMaxLocks
   std::map<ClientId, Client> clients_;    // at most kMaxClients
-  Instant silent_until_{};
-  Instant beat_at_ = kNever;  // next heartbeat; kNever: no host uses such locks
-  Instant busy_until_{};
+  BootTime silent_until_{};
+  BootTime beat_at_ = kNever;  // next heartbeat; kNever: no host uses such locks
+  BootTime busy_until_{};
 };
 
 }  // namespace tempo::locks

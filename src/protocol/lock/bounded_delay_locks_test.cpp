@@ -80,7 +80,7 @@ class BoundedDelayNetwork : public LockNetwork<BoundedDelayLocks> {
   static constexpr BoundsMonitor::Rules kBounds{.interval = 20ms, .delay_max = 10ms, .clean = 20};
 
   struct Clients {
-    std::map<std::uint32_t, Instant> inside{};  // deadline of each client inside
+    std::map<std::uint32_t, BootTime> inside{};  // deadline of each client inside
     std::set<std::uint32_t> lost{};
     std::optional<LockUpdate> refused{};  // the last refusal
   };

@@ -51,26 +51,26 @@ void BoundsMonitor::sent_to_all() {
 
 void BoundsMonitor::sent(std::uint32_t to) { ++peers_[to].sent; }
 
-void BoundsMonitor::received(Instant now, std::uint32_t from, Incarnation incarnation) {
+void BoundsMonitor::received(BootTime now, std::uint32_t from, Incarnation incarnation) {
   note_incarnation(now, peers_[from], incarnation);
   ++peers_[from].received;
 }
 
 // Messages that an earlier incarnation of the peer sent or received no longer count.
-void BoundsMonitor::note_incarnation(Instant now, Peer& peer, Incarnation incarnation) {
+void BoundsMonitor::note_incarnation(BootTime now, Peer& peer, Incarnation incarnation) {
   if (peer.incarnation == incarnation) return;
   const bool again = peer.incarnation != Incarnation{};
   peer.incarnation = incarnation;
   peer.received = peer.counted = 0;
   peer.beat = 0;
   peer.heard = now;
-  peer.answered = Instant{};
+  peer.answered = BootTime{};
   breach(peer, again ? Breach::Kind::restarted : Breach::Kind::none);
 }
 
 // --- heartbeats ---
 
-wire::BeatBody BoundsMonitor::beat(Instant now, bool busy) {
+wire::BeatBody BoundsMonitor::beat(BootTime now, bool busy) {
   wire::BeatBody body{.view = view_, .number = ++last_beat_, .busy = busy};
   for (const Peer& peer : peers_) {
     const auto age = std::chrono::duration_cast<std::chrono::microseconds>(now - peer.heard);
@@ -89,7 +89,7 @@ wire::BeatBody BoundsMonitor::beat(Instant now, bool busy) {
   return body;
 }
 
-void BoundsMonitor::receive(Instant now, std::uint32_t from, Incarnation incarnation,
+void BoundsMonitor::receive(BootTime now, std::uint32_t from, Incarnation incarnation,
                             const wire::BeatBody& beat) {
   Peer& peer = peers_[from];
   note_incarnation(now, peer, incarnation);
@@ -104,7 +104,7 @@ void BoundsMonitor::receive(Instant now, std::uint32_t from, Incarnation incarna
   update_why();
 }
 
-void BoundsMonitor::evaluate(Instant now, Peer& peer, const wire::BeatBody::Entry& entry) {
+void BoundsMonitor::evaluate(BootTime now, Peer& peer, const wire::BeatBody::Entry& entry) {
   const Beat& ours = beats_[entry.heard % kKept];
   if (entry.heard == 0 || ours.number != entry.heard)
     return;  // it does not know us yet, or we no longer remember that heartbeat
@@ -137,7 +137,7 @@ void BoundsMonitor::stalled(Nanos by) {
   update_why();
 }
 
-void BoundsMonitor::expire_silent(Instant now) {
+void BoundsMonitor::expire_silent(BootTime now) {
   for (std::uint32_t i = 0; i < peers_.size(); ++i) {
     Peer& peer = peers_[i];
     if (i == self_ || peer.clean == 0 || now - peer.heard <= rules_.silence_max()) continue;
@@ -145,7 +145,7 @@ void BoundsMonitor::expire_silent(Instant now) {
   }
 }
 
-void BoundsMonitor::restart(Instant now) {
+void BoundsMonitor::restart(BootTime now) {
   calm_ = 0;
   last_breach_ = {};
   for (Peer& peer : peers_) {
@@ -193,7 +193,7 @@ bool BoundsMonitor::confirmed(const Mark& mark) const {
   return true;
 }
 
-bool BoundsMonitor::supported(Instant now, Nanos lately) const {
+bool BoundsMonitor::supported(BootTime now, Nanos lately) const {
   std::size_t votes = 0;
   for (std::uint32_t i = 0; i < peers_.size(); ++i) {
     const Peer& peer = peers_[i];

@@ -70,17 +70,17 @@ class BoundsMonitor {
   // --- messages about locks, counted ---
   void sent_to_all();
   void sent(std::uint32_t to);
-  void received(Instant now, std::uint32_t from, Incarnation incarnation);
+  void received(BootTime now, std::uint32_t from, Incarnation incarnation);
 
   // --- heartbeats ---
-  wire::BeatBody beat(Instant now, bool busy);  // the next heartbeat, for the caller to broadcast
-  void receive(Instant now, std::uint32_t from, Incarnation incarnation,
+  wire::BeatBody beat(BootTime now, bool busy);  // the next heartbeat, for the caller to broadcast
+  void receive(BootTime now, std::uint32_t from, Incarnation incarnation,
                const wire::BeatBody& beat);
   void stalled(Nanos by);  // this host paused for this long
   // Reports a breach for each member that has been silent too long.
-  void expire_silent(Instant now);
+  void expire_silent(BootTime now);
   // Starts measuring from the beginning: no member sent heartbeats until now.
-  void restart(Instant now);
+  void restart(BootTime now);
 
   bool holds() const { return why_.kind == Breach::Kind::none; }
   const Breach& why() const { return why_; }
@@ -92,7 +92,7 @@ class BoundsMonitor {
   bool confirmed(const Mark& mark) const;
   // Whether more than half of the members, this one included, have recently heard this one and know
   // the same voters.
-  bool supported(Instant now, Nanos lately) const;
+  bool supported(BootTime now, Nanos lately) const;
 
  private:
   static constexpr std::size_t kKept = 64;  // own heartbeats that are remembered
@@ -103,8 +103,8 @@ class BoundsMonitor {
     std::uint32_t received = 0;  // messages from it, during its current incarnation
     std::uint32_t counted = 0;   // messages from it that arrived before its last heartbeat
     std::uint32_t beat = 0;      // number of its last heartbeat; 0: none yet
-    Instant heard{};             // arrival of that heartbeat
-    Instant answered{};  // sending time of our newest heartbeat that it confirmed under this view
+    BootTime heard{};            // arrival of that heartbeat
+    BootTime answered{};  // sending time of our newest heartbeat that it confirmed under this view
     std::uint32_t clean = 0;            // heartbeats from it without a breach; at most Rules::clean
     std::optional<std::int64_t> out{};  // messages to it lost while silence was not trusted
     std::optional<std::int64_t> in{};   // messages from it lost during that time
@@ -113,14 +113,14 @@ class BoundsMonitor {
   };
   struct Beat {
     std::uint32_t number = 0;
-    Instant at{};
+    BootTime at{};
     Mark sent{};
   };
 
   // Kind none: a new measurement begins without a breach.
   void breach(Peer& peer, Breach::Kind kind, Nanos span = Nanos{0});
-  void note_incarnation(Instant now, Peer& peer, Incarnation incarnation);
-  void evaluate(Instant now, Peer& peer, const wire::BeatBody::Entry& entry);
+  void note_incarnation(BootTime now, Peer& peer, Incarnation incarnation);
+  void evaluate(BootTime now, Peer& peer, const wire::BeatBody::Entry& entry);
   void update_why();
 
   Rules rules_;

@@ -49,12 +49,12 @@ class MonitorCluster {
     sites_[site] = BoundsMonitor(kRules, site, 3, 1);
   }
   void delay(Nanos delay) { delay_ = delay; }
-  Instant now() const { return now_; }
+  BootTime now() const { return now_; }
 
  private:
   std::vector<BoundsMonitor> sites_;
   std::array<Incarnation, 3> incarnations_{Incarnation{1}, Incarnation{1}, Incarnation{1}};
-  Instant now_{Nanos{1'000'000'000}};
+  BootTime now_{Nanos{1'000'000'000}};
   Nanos delay_ = 1ms;
 };
 

@@ -225,7 +225,7 @@ std::optional<NodeId> LeaseService::named_holder(LockId id,
   return found->second.member;
 }
 
-bool LeaseService::uses(Instant now, std::string_view name) const {
+bool LeaseService::uses(BootTime now, std::string_view name) const {
   const auto id = names_.find(name);
   const lock::lease::Lock* const lock = id ? member_.lock(*id) : nullptr;
   if (lock == nullptr) return false;
@@ -239,7 +239,7 @@ bool LeaseService::uses(Instant now, std::string_view name) const {
 
 // --- for users ---
 
-std::vector<Known> LeaseService::known(Instant now) const {
+std::vector<Known> LeaseService::known(BootTime now) const {
   std::vector<Known> all;
   names_.for_each([&](const std::string& name, LockId id) {
     const lock::lease::Lock* lock = member_.lock(id);

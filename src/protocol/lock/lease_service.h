@@ -1,6 +1,6 @@
 // The leases of one host: maps names, clients and hosts to the lease machine and back.
 //
-// Times are of a clock that keeps running while the host is suspended (CLOCK_BOOTTIME).
+// Times are boot time (BootTime), which continues while the host is suspended.
 #pragma once
 
 #include <cstdint>
@@ -33,6 +33,7 @@ struct Saved {
 class LeaseService {
  public:
   using Message = wire::LockBody;
+  using Time = BootTime;
   using Record = Saved;
   using Parts = PartList<lock::lease::Member>;
 
@@ -78,16 +79,16 @@ class LeaseService {
   void on_timer(Turn<LeaseService>& turn, TimerId timer);
   void command(Turn<LeaseService>& turn, const Command& command);
 
-  OneTimer timers() const { return member_.timers(); }
+  OneTimer<Time> timers() const { return member_.timers(); }
   const char* check() const { return member_.check(); }
 
-  std::vector<Known> known(Instant now) const;
+  std::vector<Known> known(BootTime now) const;
   // Whether any member holds, wants or was promised a lease of this name, as far as this host
   // knows. An unused lease counts until it is given back.
-  bool uses(Instant now, std::string_view name) const;
+  bool uses(BootTime now, std::string_view name) const;
   const lock::lease::View& view() const { return member_.state().view(); }
   bool running() const { return member_.state().running; }
-  bool speaks(Instant now) const { return member_.state().speaks(now); }
+  bool speaks(BootTime now) const { return member_.state().speaks(now); }
   // Messages dropped because they name a host or lock without a number, or a lease that is too
   // long.
   std::uint64_t dropped() const { return dropped_; }
@@ -99,7 +100,7 @@ class LeaseService {
     lock::LockId lock{};
     Mode mode = Mode::exclusive;
     bool inside = false;
-    Instant since{};
+    BootTime since{};
     Token token = lock::kNoToken;
   };
 

@@ -71,7 +71,7 @@ struct LockUpdate {
   ClientId client{};
   Kind kind = Kind::granted;
   Token token = lock::kNoToken;           // valid for granted
-  Instant deadline{};                     // valid for granted and extended
+  BootTime deadline{};                    // valid for granted and extended
   Refusal refusal = Refusal::queue_full;  // valid for refused
   std::string lock{};                     // name of the lock; valid for refused
   std::string sentence{};  // refused: the reason for users, by the driver; empty: queue_full
@@ -92,12 +92,12 @@ struct Known {
   HostId holder = kNoHost;       // holder of the lease, as far as this host knows; kNoHost: unknown
   bool held_here = false;        // a client of this host is or was inside under the current lease
   Token token = lock::kNoToken;  // of the newest grant; valid if held here
-  Instant until{};               // end of the lease or of the promise
+  BootTime until{};              // end of the lease or of the promise
   struct Client {
     ClientId id{};
     Mode mode = Mode::exclusive;
     bool inside = false;
-    Instant since{};  // time of entry, or of the request while it waits
+    BootTime since{};  // time of entry, or of the request while it waits
     Token token = lock::kNoToken;
   };
   std::vector<Client> clients;  // clients of this host

@@ -89,7 +89,7 @@ void LockService::on_command(LockTurn& turn, const Acquire& request) {
     command_part(turn, *bounded_delay_, request);
 }
 
-std::optional<Refusal> LockService::refusal_of(Instant now, const Acquire& request) const {
+std::optional<Refusal> LockService::refusal_of(BootTime now, const Acquire& request) const {
   if (!leases_) return Refusal::no_voters;
   if (start_.policy == TwoNode::witness && start_.is_policy_host) return Refusal::witness;
   if (request.kind == LockKind::lease)
@@ -121,8 +121,8 @@ void LockService::on_timer(LockTurn& turn, TimerId /*timer*/) {
   if (check_at_ <= turn.now) check_each_second(turn);
 }
 
-OneTimer LockService::timers() const {
-  Instant first = std::min(bootstrap_.timers().first(), check_at_);
+OneTimer<BootTime> LockService::timers() const {
+  BootTime first = std::min(bootstrap_.timers().first(), check_at_);
   if (leases_) first = std::min(first, leases_->timers().first());
   if (bounded_delay_) first = std::min(first, bounded_delay_->timers().first());
   return OneTimer{first};
@@ -202,7 +202,7 @@ const char* LockService::check() const {
 
 // --- for users ---
 
-std::vector<Known> LockService::known(Instant now) const {
+std::vector<Known> LockService::known(BootTime now) const {
   if (!leases_) return {};
   std::vector<Known> all = leases_->known(now);
   std::ranges::move(bounded_delay_->known(), std::back_inserter(all));

@@ -6,7 +6,7 @@
 // section 5). Every such change ends: done, impossible, or given up without an answer of a
 // majority.
 //
-// Times are of a clock that keeps running while the host is suspended (CLOCK_BOOTTIME).
+// Times are boot time (BootTime), which continues while the host is suspended.
 #pragma once
 
 #include <cstdint>
@@ -42,6 +42,7 @@ enum class ChangeOutcome : std::uint8_t {
 class LockService {
  public:
   using Message = std::variant<wire::VoterSetBody, wire::LockBody, BoundedDelayLocks::Message>;
+  using Time = BootTime;
   using Record = LockRecord;
   using Parts = PartList<lock::Bootstrap, LeaseService, BoundedDelayLocks>;
 
@@ -91,7 +92,7 @@ class LockService {
   void on_timer(Turn<LockService>& turn, TimerId timer);
   void command(Turn<LockService>& turn, const Command& command);
 
-  OneTimer timers() const;
+  OneTimer<Time> timers() const;
   const char* check() const;
 
   const LockRecord& record() const { return record_; }  // on disk or being written
@@ -100,11 +101,11 @@ class LockService {
   std::size_t heard() const { return bootstrap_.heard(); }  // other hosts, during the bootstrap
   bool committed() const { return leases_.has_value(); }    // the voters are known
   bool running() const { return leases_ && leases_->running(); }
-  bool serves(Instant now) const { return leases_ && leases_->speaks(now); }
+  bool serves(BootTime now) const { return leases_ && leases_->speaks(now); }
   const lock::lease::View& view() const { return leases_->view(); }  // valid if committed
   std::uint8_t votes_of(HostId host) const;                          // valid if committed
   bool changing() const { return change_.has_value(); }
-  std::vector<Known> known(Instant now) const;
+  std::vector<Known> known(BootTime now) const;
   // Null: the voters are not known.
   const BoundedDelayLocks* bounded_delay() const {
     return bounded_delay_ ? &*bounded_delay_ : nullptr;
@@ -116,7 +117,7 @@ class LockService {
   struct Change {
     ChangeVoters wanted{};
     bool takes_part = false;  // the host has answered that it takes part in locks
-    Instant until{};          // deadline of the change
+    BootTime until{};         // deadline of the change
   };
 
   template <class Part, class Do>
@@ -133,7 +134,7 @@ class LockService {
   void on_command(LockTurn& turn, const Release& release);
   void on_command(LockTurn& turn, const ChangeVoters& wanted);
   void on_command(LockTurn& turn, const Persisted& persisted);
-  std::optional<Refusal> refusal_of(Instant now, const Acquire& request) const;
+  std::optional<Refusal> refusal_of(BootTime now, const Acquire& request) const;
 
   // Outputs of the parts.
   Message message_of(const lock::Bootstrap::VoterProposal& proposal) const;
@@ -152,7 +153,7 @@ class LockService {
 
   // Changes of the voters (lock_service_voters.cpp).
   ChangeOutcome possible(const ChangeVoters& wanted) const;
-  Instant change_deadline(Instant now) const;
+  BootTime change_deadline(BootTime now) const;
   void advance_change(LockTurn& turn);
   void end_change(LockTurn& turn, ChangeOutcome outcome);
   void check_each_second(LockTurn& turn);
@@ -169,7 +170,7 @@ class LockService {
   std::optional<LeaseService> leases_;              // set once the voters are known
   std::optional<BoundedDelayLocks> bounded_delay_;  // set with the leases
   std::optional<Change> change_;                    // in progress
-  Instant check_at_ = kNever;  // runs during a change, and on a preferred machine
+  BootTime check_at_ = kNever;  // runs during a change, and on a preferred machine
 };
 
 template <class Part, class Do>

@@ -40,7 +40,7 @@ ChangeOutcome LockService::possible(const ChangeVoters& wanted) const {
 }
 
 // The deadline allows for a lease per view and for repeated requests.
-Instant LockService::change_deadline(Instant now) const {
+BootTime LockService::change_deadline(BootTime now) const {
   return now + 5 * start_.rules.longest + 1s;
 }
 

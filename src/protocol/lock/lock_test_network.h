@@ -64,9 +64,9 @@ class LockNetwork {
     if (delay_ == Nanos{0}) settle();
   }
   void pass(Nanos span) {
-    const Instant end = now_ + span;
+    const BootTime end = now_ + span;
     for (;;) {
-      Instant next = end;
+      BootTime next = end;
       if (!datagrams_.empty()) next = std::min(next, datagrams_.begin()->first);
       for (const Site& site : sites_)
         if (site.up) next = std::min(next, std::max(site.machine->timers().first(), now_));
@@ -96,7 +96,7 @@ class LockNetwork {
   bool up(std::uint32_t at) const { return sites_[at].up; }
   std::uint32_t size() const { return static_cast<std::uint32_t>(sites_.size()); }
   const std::optional<Record>& disk(std::uint32_t at) const { return sites_[at].disk; }
-  Instant now() const { return now_; }
+  BootTime now() const { return now_; }
 
  protected:
   virtual M make(std::uint32_t at, Incarnation life, const std::optional<Record>& disk) = 0;
@@ -168,12 +168,12 @@ class LockNetwork {
   }
 
   std::vector<Site> sites_;
-  std::multimap<Instant, Datagram> datagrams_;
+  std::multimap<BootTime, Datagram> datagrams_;
   Delivers delivers_;
   Nanos delay_{0};
   std::uint64_t steps_ = 0;
   Stream chance_{1, 0, 0};
-  Instant now_{Nanos{1'000'000'000'000}};
+  BootTime now_{Nanos{1'000'000'000'000}};
 };
 
 }  // namespace tempo::locks

@@ -187,7 +187,7 @@ inline Result<ClientId> client_of(ScriptWords& words) {
   return ClientId{number};
 }
 
-inline Result<Acquire> acquire_of(ScriptWords& words, Instant now) {
+inline Result<Acquire> acquire_of(ScriptWords& words, BootTime now) {
   Acquire acquire{.name = std::string(words.take())};
   TRY(client, client_of(words));
   acquire.client = client;
@@ -232,7 +232,7 @@ class ScriptedLocks {
     hosts_ = hosts;
     admit_hosts(directory_, hosts);
   }
-  LockService make(NodeId node, Incarnation life, Instant /*now*/, const LockRecord* record) {
+  LockService make(NodeId node, Incarnation life, BootTime /*now*/, const LockRecord* record) {
     const std::string name = sim::host_name(node);
     return LockService({.self = scripted_host(node),
                         .life = life,
@@ -246,7 +246,7 @@ class ScriptedLocks {
                         .record = record == nullptr ? std::nullopt : std::optional(*record)});
   }
 
-  Result<LockService::Command> command(Instant now, const std::vector<std::string_view>& line) {
+  Result<LockService::Command> command(BootTime now, const std::vector<std::string_view>& line) {
     ScriptWords words(line);
     const std::string_view verb = words.take();
     LockService::Command command;
@@ -272,7 +272,7 @@ class ScriptedLocks {
   static std::string text(const LockRecord& record) { return text_of(record); }
 
   // "serves; 3 voters; locks survive the loss of 1; door: host1 until 2000, client 3 inside".
-  std::string state(const LockService& machine, Instant now) const {
+  std::string state(const LockService& machine, BootTime now) const {
     if (!machine.committed()) return fmt::format("heard {} others", machine.heard());
     std::string text = machine.serves(now) ? "serves" : "abstains";
     const NodeId needed = needed_voter(machine.view());

@@ -199,6 +199,7 @@ std::string_view name_of(const Message& message);
 class Mutex {
  public:
   using Message = mutex::Message;
+  using Time = BootTime;
   using Command = mutex::Command;
   using Notice = mutex::Notice;
 
@@ -210,7 +211,7 @@ class Mutex {
   void on_timer(Turn<Mutex>& turn, TimerId timer);
   void command(Turn<Mutex>& turn, const Command& command);
 
-  const Timers<mutex::Timer>& timers() const { return timers_; }
+  const Timers<mutex::Timer, Time>& timers() const { return timers_; }
   const char* check() const;
 
   mutex::Phase phase() const { return phase_; }
@@ -280,7 +281,7 @@ class Mutex {
   std::uint32_t predict_ = 0;       // nnr of the previous attempt: its number of refusals
   std::vector<mutex::Peer> peers_;  // one for each member; the own entry is unused
   NodeId head_ = kNobody;           // refuser that `patience` and `answer` wait for; kNobody: none
-  Timers<mutex::Timer> timers_;
+  Timers<mutex::Timer, Time> timers_;
 };
 
 static_assert(CheckableMachine<Mutex>);

@@ -399,8 +399,8 @@ TEST(Mutex, ListsAllItsFields) {
   harness.receive(2, request(6));
   harness.pass(75);
   const Mutex& site = harness.site();
-  EXPECT_EQ(unnoticed_writes(site, Instant{1s}), Outputs{});
-  EXPECT_EQ(unnoticed_writes(mutex::Message{}, Instant{}), Outputs{});
+  EXPECT_EQ(unnoticed_writes(site, BootTime{1s}), Outputs{});
+  EXPECT_EQ(unnoticed_writes(mutex::Message{}, BootTime{}), Outputs{});
 }
 
 }  // namespace

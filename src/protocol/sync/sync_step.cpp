@@ -12,6 +12,8 @@ std::string_view name_of(Reading::Status status) {
   return kNames.at(static_cast<std::size_t>(status));
 }
 
+Instant SyncStep::now() const { return turn.now; }
+
 void SyncStep::steer(const clock::Steering& steering) {
   if (steering.step != Nanos{0}) {
     clock.steered.step(steering.step);

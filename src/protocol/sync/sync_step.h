@@ -62,7 +62,7 @@ struct SyncStep {
   TimeSetter& setter;
   const UtcSource& utc;
 
-  Instant now() const { return turn.now; }
+  Instant now() const;
   WallTime shows() const { return clock.steered.at(now()); }
   void steer(const clock::Steering& steering);
   // Rounds an instant down to the resolution of timestamps.

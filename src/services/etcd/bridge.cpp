@@ -124,7 +124,7 @@ class BridgeImpl final : public Bridge {
   // --- tempod ---
 
   void wait() {
-    Instant due = sys::boot_clock() + kLongestWait;
+    BootTime due = sys::boot_clock() + kLongestWait;
     // Without a free descriptor the listener is not watched for one round.
     const bool listens = !listener_.exhausted();
     std::vector<pollfd> ends{{listener_.descriptor(), static_cast<short>(listens ? POLLIN : 0), 0}};
@@ -171,7 +171,7 @@ class BridgeImpl final : public Bridge {
     const auto refuse = [&](ipc::Code code, std::string sentence) {
       return ipc::refusal_line({.code = code, .message = std::move(sentence), .id = request.id});
     };
-    const Instant now = sys::boot_clock();
+    const BootTime now = sys::boot_clock();
     switch (request.verb) {
       case ipc::Verb::lock:
         if (client.session.has(request.id))
@@ -199,7 +199,7 @@ class BridgeImpl final : public Bridge {
   std::list<Connection> connections_;  // at most kMaxConnections
   std::uint64_t last_connection_ = 0;
   bool following_ = false;
-  Instant follow_at_{};
+  BootTime follow_at_{};
   std::string error_ = "waiting for the first answer of etcd";  // empty: etcd answers
 };
 

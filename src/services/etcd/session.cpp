@@ -34,14 +34,14 @@ Nanos Session::pause() const {
 
 // --- requests of programs ---
 
-void Session::acquire(Instant now, std::int64_t id, const std::string& name, bool shared) {
+void Session::acquire(BootTime now, std::int64_t id, const std::string& name, bool shared) {
   CHECK(!claims_.contains(id));
   tempod_seen_ = now;
   claims_[id] = {.name = name, .shared = shared};
   advance_claims(now);
 }
 
-void Session::release(Instant now, std::int64_t id) {
+void Session::release(BootTime now, std::int64_t id) {
   const auto found = claims_.find(id);
   if (found == claims_.end()) return;
   Claim& claim = found->second;
@@ -54,7 +54,7 @@ void Session::release(Instant now, std::int64_t id) {
   claims_.erase(found);
 }
 
-void Session::close(Instant now) {
+void Session::close(BootTime now) {
   const bool some_inside = std::ranges::any_of(
       claims_, [](const auto& claim) { return claim.second.stage == Stage::inside; });
   for (const auto& [id, claim] : claims_)
@@ -68,7 +68,7 @@ void Session::close(Instant now) {
 }
 
 // Advances all claims as far as possible.
-void Session::advance_claims(Instant now) {
+void Session::advance_claims(BootTime now) {
   for (auto& [id, claim] : claims_) {
     if (claim.stage != Stage::wanted) continue;
     if (held_) {
@@ -80,7 +80,7 @@ void Session::advance_claims(Instant now) {
   }
 }
 
-void Session::enter(Instant now, std::int64_t id, Claim& claim) {
+void Session::enter(BootTime now, std::int64_t id, Claim& claim) {
   const std::string directory = directory_of(options_.cluster, claim.name);
   if (claim.key.empty()) claim.key = key_of(directory, claim.shared, held_->id, ++last_key_);
   claim.stage = Stage::entering;
@@ -88,13 +88,13 @@ void Session::enter(Instant now, std::int64_t id, Claim& claim) {
       {.kind = Asked::Kind::enter, .sent = now, .lease = held_->id, .id = id, .key = claim.key});
 }
 
-void Session::leave(Instant now, const std::string& key, bool unsure) {
+void Session::leave(BootTime now, const std::string& key, bool unsure) {
   leaving_[key] = {.next = kNever, .unsure = unsure};
   ask(remove(key),
       {.kind = Asked::Kind::remove, .sent = now, .lease = held_ ? held_->id : "", .key = key});
 }
 
-void Session::look(Instant now, const std::string& name) {
+void Session::look(BootTime now, const std::string& name) {
   if (const auto found = looking_.find(name); found != looking_.end()) {
     found->second = true;
     return;
@@ -106,7 +106,7 @@ void Session::look(Instant now, const std::string& name) {
 
 // --- answers of etcd ---
 
-void Session::answered(Instant now, std::uint64_t number, const Result<Json>& answer) {
+void Session::answered(BootTime now, std::uint64_t number, const Result<Json>& answer) {
   const auto found = asked_.find(number);
   if (found == asked_.end()) return;
   const Asked asked = std::move(found->second);
@@ -133,7 +133,7 @@ void Session::answered(Instant now, std::uint64_t number, const Result<Json>& an
   }
 }
 
-void Session::on_grant(Instant now, const Asked& asked, const Result<Json>& answer) {
+void Session::on_grant(BootTime now, const Asked& asked, const Result<Json>& answer) {
   granting_ = false;
   const auto lease = answer ? lease_of(*answer) : std::unexpected(answer.error());
   if (!lease || lease->seconds == 0) {
@@ -153,7 +153,7 @@ void Session::on_grant(Instant now, const Asked& asked, const Result<Json>& answ
   if (now < held_->deadline) advance_claims(now);
 }
 
-void Session::on_keep_alive(Instant now, const Asked& asked, const Result<Json>& answer) {
+void Session::on_keep_alive(BootTime now, const Asked& asked, const Result<Json>& answer) {
   if (!held_ || held_->id != asked.lease) return;
   const auto lease = answer ? lease_of(*answer) : std::unexpected(answer.error());
   if (lease && lease->seconds == 0) return on_lease_expired(now);
@@ -170,7 +170,7 @@ void Session::on_keep_alive(Instant now, const Asked& asked, const Result<Json>&
                                                 .renewed = asked.sent});
 }
 
-void Session::on_confirm(Instant now, const Asked& asked, const Result<Json>& answer) {
+void Session::on_confirm(BootTime now, const Asked& asked, const Result<Json>& answer) {
   if (!held_ || held_->id != asked.lease) return;
   renewing_ = false;
   const auto term = answer ? term_of(*answer) : std::unexpected(answer.error());
@@ -180,7 +180,7 @@ void Session::on_confirm(Instant now, const Asked& asked, const Result<Json>& an
   }
   held_->span = asked.span;
   held_->renew = std::max(asked.renewed + asked.span / 3, now + kLeaderChangePause);
-  const Instant deadline = asked.renewed + safe_span(asked.span);
+  const BootTime deadline = asked.renewed + safe_span(asked.span);
   if (deadline <= held_->deadline) return;
   held_->deadline = deadline;
   for (const auto& [id, claim] : claims_)
@@ -189,7 +189,7 @@ void Session::on_confirm(Instant now, const Asked& asked, const Result<Json>& an
           {.id = id, .state = State::extended, .until_ns = deadline.time_since_epoch().count()});
 }
 
-void Session::on_enter(Instant now, const Asked& asked, const Result<Json>& answer) {
+void Session::on_enter(BootTime now, const Asked& asked, const Result<Json>& answer) {
   const auto found = claims_.find(asked.id);
   if (found == claims_.end() || found->second.key != asked.key)
     return;  // belongs to an earlier lease
@@ -215,7 +215,7 @@ void Session::on_enter(Instant now, const Asked& asked, const Result<Json>& answ
   if (claim.stage != Stage::inside) next_look_ = std::min(next_look_, now + kLookInterval);
 }
 
-void Session::on_look(Instant now, std::uint64_t number, const Asked& asked,
+void Session::on_look(BootTime now, std::uint64_t number, const Asked& asked,
                       const Result<Json>& answer) {
   const bool again = looking_[asked.name];
   looking_.erase(asked.name);
@@ -231,7 +231,7 @@ void Session::on_look(Instant now, std::uint64_t number, const Asked& asked,
   advance_claims(now);
 }
 
-bool Session::judge(Instant now, std::int64_t id, Claim& claim,
+bool Session::judge(BootTime now, std::int64_t id, Claim& claim,
                     const std::vector<QueueEntry>& line) {
   const auto own = std::ranges::find(line, claim.key, &QueueEntry::key);
   if (own == line.end()) {
@@ -256,7 +256,7 @@ bool Session::judge(Instant now, std::int64_t id, Claim& claim,
   return true;
 }
 
-void Session::on_remove(Instant now, const Asked& asked, const Result<Json>& answer) {
+void Session::on_remove(BootTime now, const Asked& asked, const Result<Json>& answer) {
   const auto found = leaving_.find(asked.key);
   if (found == leaving_.end()) return;
   const bool its_lease_ends =
@@ -272,19 +272,19 @@ void Session::on_remove(Instant now, const Asked& asked, const Result<Json>& ans
 
 // --- time ---
 
-void Session::changed(Instant now, std::string_view name) {
+void Session::changed(BootTime now, std::string_view name) {
   for (const auto& [id, claim] : claims_)
     if (claim.name == name && (claim.stage == Stage::waiting || claim.stage == Stage::inside))
       return look(now, claim.name);
 }
 
-void Session::changed_possibly(Instant now) {
+void Session::changed_possibly(BootTime now) {
   for (const auto& [id, claim] : claims_)
     if (claim.stage == Stage::waiting || claim.stage == Stage::inside) look(now, claim.name);
 }
 
 // The deadlines of all held locks have passed; waiting claims queue again.
-void Session::on_lease_expired(Instant now) {
+void Session::on_lease_expired(BootTime now) {
   if (!held_) return;
   ask(revoke_lease(held_->id), {.kind = Asked::Kind::revoke, .sent = now});
   held_.reset();
@@ -302,7 +302,7 @@ void Session::on_lease_expired(Instant now) {
   advance_claims(now);
 }
 
-void Session::on_timer(Instant now) {
+void Session::on_timer(BootTime now) {
   if (held_ && now >= held_->deadline) on_lease_expired(now);
   if (held_ && now >= held_->renew && !renewing_) {
     if (claims_.empty() && leaving_.empty()) {
@@ -332,8 +332,8 @@ void Session::on_timer(Instant now) {
     }
 }
 
-Instant Session::due() const {
-  Instant due = next_look_;
+BootTime Session::due() const {
+  BootTime due = next_look_;
   if (held_) due = std::min({due, held_->deadline, renewing_ ? kNever : held_->renew});
   for (const auto& [key, leaving] : leaving_) due = std::min(due, leaving.next);
   return due;

@@ -44,23 +44,23 @@ class Session {
   Session(Options options, Driver& driver) : options_(std::move(options)), driver_(&driver) {}
 
   // A program requests a lock, or releases it. `id` must not be in use.
-  void acquire(Instant now, std::int64_t id, const std::string& name, bool shared);
-  void release(Instant now, std::int64_t id);
+  void acquire(BootTime now, std::int64_t id, const std::string& name, bool shared);
+  void release(BootTime now, std::int64_t id);
   bool has(std::int64_t id) const { return claims_.contains(id); }
   std::size_t size() const { return claims_.size() + leaving_.size(); }
 
-  void answered(Instant now, std::uint64_t number, const Result<Json>& answer);
-  void changed(Instant now, std::string_view name);  // the queue of this lock has changed
-  void changed_possibly(Instant now);  // any queue may have changed: events may have been missed
-  void tempod_active(Instant now) {
+  void answered(BootTime now, std::uint64_t number, const Result<Json>& answer);
+  void changed(BootTime now, std::string_view name);  // the queue of this lock has changed
+  void changed_possibly(BootTime now);  // any queue may have changed: events may have been missed
+  void tempod_active(BootTime now) {
     tempod_seen_ = now;
   }  // tempod is alive; without this call no lease is renewed
-  void on_timer(Instant now);
-  Instant due() const;
+  void on_timer(BootTime now);
+  BootTime due() const;
 
   // The connection of tempod is gone: held locks last until their deadlines, waiting requests are
   // removed at once.
-  void close(Instant now);
+  void close(BootTime now);
 
  private:
   enum class Stage : std::uint8_t { wanted, entering, waiting, inside };
@@ -76,40 +76,40 @@ class Session {
   struct Held {
     std::string id;
     Nanos span{0};
-    Instant deadline{};  // deadline reported to programs
-    Instant renew{};     // time of the next renewal
+    BootTime deadline{};  // deadline reported to programs
+    BootTime renew{};     // time of the next renewal
   };
   struct Leaving {
-    Instant next{};       // time of the next removal
+    BootTime next{};      // time of the next removal
     bool unsure = false;  // the key may still be created by a request without an answer
   };
   struct Asked {
     enum class Kind : std::uint8_t { grant, keep_alive, confirm, enter, look, remove, revoke };
     Kind kind = Kind::grant;
-    Instant sent{};
+    BootTime sent{};
     std::string lease{};
     std::int64_t id = 0;     // enter
     std::string name{};      // look
     std::string key{};       // remove
     std::uint64_t term = 0;  // confirm
     Nanos span{0};           // confirm
-    Instant renewed{};       // confirm: send time of the keep-alive
+    BootTime renewed{};      // confirm: send time of the keep-alive
   };
 
   void ask(const Request& request, Asked asked);
-  void advance_claims(Instant now);
-  void enter(Instant now, std::int64_t id, Claim& claim);
-  void leave(Instant now, const std::string& key, bool unsure);
-  void look(Instant now, const std::string& name);
+  void advance_claims(BootTime now);
+  void enter(BootTime now, std::int64_t id, Claim& claim);
+  void leave(BootTime now, const std::string& key, bool unsure);
+  void look(BootTime now, const std::string& name);
   // Returns whether the claim still exists.
-  bool judge(Instant now, std::int64_t id, Claim& claim, const std::vector<QueueEntry>& line);
-  void on_look(Instant now, std::uint64_t number, const Asked& asked, const Result<Json>& answer);
-  void on_lease_expired(Instant now);
-  void on_grant(Instant now, const Asked& asked, const Result<Json>& answer);
-  void on_keep_alive(Instant now, const Asked& asked, const Result<Json>& answer);
-  void on_confirm(Instant now, const Asked& asked, const Result<Json>& answer);
-  void on_enter(Instant now, const Asked& asked, const Result<Json>& answer);
-  void on_remove(Instant now, const Asked& asked, const Result<Json>& answer);
+  bool judge(BootTime now, std::int64_t id, Claim& claim, const std::vector<QueueEntry>& line);
+  void on_look(BootTime now, std::uint64_t number, const Asked& asked, const Result<Json>& answer);
+  void on_lease_expired(BootTime now);
+  void on_grant(BootTime now, const Asked& asked, const Result<Json>& answer);
+  void on_keep_alive(BootTime now, const Asked& asked, const Result<Json>& answer);
+  void on_confirm(BootTime now, const Asked& asked, const Result<Json>& answer);
+  void on_enter(BootTime now, const Asked& asked, const Result<Json>& answer);
+  void on_remove(BootTime now, const Asked& asked, const Result<Json>& answer);
   Nanos pause() const;  // pause before a retry
 
   Options options_;
@@ -121,10 +121,10 @@ class Session {
   std::map<std::string, Leaving> leaving_;  // by key; keys of removed claims
   std::map<std::uint64_t, Asked> asked_;    // requests without an answer: about one per claim
   std::map<std::string, bool> looking_;     // by lock name; true: look once more after the answer
-  Instant tempod_seen_{};
+  BootTime tempod_seen_{};
   std::uint64_t last_number_ = 0;
   std::uint64_t last_key_ = 0;
-  Instant next_look_ = kNever;  // next look without an event: a broken stream is silent too
+  BootTime next_look_ = kNever;  // next look without an event: a broken stream is silent too
 };
 
 }  // namespace tempo::etcd

@@ -33,7 +33,7 @@ Json parsed(const std::string& text) {
   return json ? *json : Json::object();
 }
 
-Instant at(Nanos span) { return Instant{1000s + span}; }
+BootTime at(Nanos span) { return BootTime{1000s + span}; }
 
 class EtcdSession : public ::testing::Test, public Session::Driver {
  protected:
@@ -58,7 +58,7 @@ class EtcdSession : public ::testing::Test, public Session::Driver {
   }
 
   static std::string shown(std::int64_t ns) {
-    return fmt::format("{} ms", (Instant{Nanos{ns}} - at(0s)) / 1ms);
+    return fmt::format("{} ms", (BootTime{Nanos{ns}} - at(0s)) / 1ms);
   }
 
   std::vector<std::string> updates() { return std::exchange(updates_, {}); }

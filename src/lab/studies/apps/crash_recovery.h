@@ -15,9 +15,9 @@ class Coordination {
   static constexpr Slip kSlip = Slip::restarts;
 
   Coordination(NodeId self, const Rules& /*rules*/) : self_(self) {}
-  Capacity capacity(Instant /*now*/) const { return index(self_); }
+  Capacity capacity(WallTime /*now*/) const { return index(self_); }
   void offer(Capacity /*worth*/) {}
-  void took(Instant /*now*/, std::uint32_t /*size*/) {}
+  void took(WallTime /*now*/, std::uint32_t /*size*/) {}
   static std::uint32_t steps(std::uint32_t size) { return size; }
 
   static constexpr auto fields(auto list) { return list(field<&Coordination::self_>("self")); }

@@ -49,6 +49,7 @@ template <class Trade>
 class Errands {
  public:
   using Message = TaskMessage;
+  using Time = WallTime;
   using Command = apps::Command;
   using Notice = apps::Notice;
   enum class Timer : std::uint8_t {
@@ -104,7 +105,7 @@ class Errands {
     }
   }
 
-  const Timers<Timer>& timers() const { return timers_; }
+  const Timers<Timer, Time>& timers() const { return timers_; }
   const char* check() const {
     if (list_.empty() != !timers_.running(Timer::watch)) return "a task without a watch timer";
     if (timers_.running(Timer::work) && worker_ != self_) return "works without being elected";
@@ -187,7 +188,7 @@ class Errands {
   std::uint32_t asked_ = 0;  // number of requests of our own users
   std::uint32_t done_ = 0;   // steps done of the first task
   NodeId worker_ = kNobody;  // member elected for the first task
-  Timers<Timer> timers_;
+  Timers<Timer, Time> timers_;
 };
 
 }  // namespace tempo::apps

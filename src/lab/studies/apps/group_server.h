@@ -16,9 +16,9 @@ class Service {
   static constexpr Slip kSlip = Slip::trusts;
 
   Service(NodeId /*self*/, const Rules& /*rules*/) {}
-  Capacity capacity(Instant /*now*/) const { return worth_; }
+  Capacity capacity(WallTime /*now*/) const { return worth_; }
   void offer(Capacity worth) { worth_ = worth; }
-  void took(Instant /*now*/, std::uint32_t /*size*/) {}
+  void took(WallTime /*now*/, std::uint32_t /*size*/) {}
   static std::uint32_t steps(std::uint32_t /*size*/) { return 1; }
 
   static constexpr auto fields(auto list) { return list(field<&Service::worth_>("worth")); }

@@ -18,11 +18,11 @@ class Processor {
 
   Processor(NodeId /*self*/, const Rules& rules) : rules_(&rules) {}
 
-  Capacity capacity(Instant now) { return kHeaviest - load(now); }
+  Capacity capacity(WallTime now) { return kHeaviest - load(now); }
   void offer(Capacity /*worth*/) {}
-  void took(Instant now, std::uint32_t size) {
+  void took(WallTime now, std::uint32_t size) {
     if (jobs_.size() == kMaxJobs) jobs_.erase(jobs_.begin());
-    const Instant runs = now + kWaits * rules_->bound;
+    const WallTime runs = now + kWaits * rules_->bound;
     jobs_.push_back(
         {.size = size, .runs = runs, .ends = runs + size * kRunsPerSize * rules_->bound});
   }
@@ -39,15 +39,15 @@ class Processor {
 
   struct Job {
     std::uint32_t size = 1;
-    Instant runs{};
-    Instant ends{};
+    WallTime runs{};
+    WallTime ends{};
 
     static constexpr auto fields(auto list) {
       return list(field<&Job::size>("size"), field<&Job::runs>("runs"), field<&Job::ends>("ends"));
     }
   };
 
-  Capacity load(Instant now) {
+  Capacity load(WallTime now) {
     std::erase_if(jobs_, [&](const Job& job) { return job.ends <= now; });
     Capacity load = 0;
     for (const Job& job : jobs_)

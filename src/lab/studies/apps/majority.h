@@ -98,6 +98,7 @@ template <class Cause>
 class Majority {
  public:
   using Message = MajorityMessage;
+  using Time = WallTime;
   using Command = apps::Command;
   using Notice = apps::Notice;
   enum class Timer : std::uint8_t {
@@ -165,7 +166,7 @@ class Majority {
     }
   }
 
-  const Timers<Timer>& timers() const { return timers_; }
+  const Timers<Timer, Time>& timers() const { return timers_; }
   const char* check() const {
     if (request_.has_value() != timers_.running(Timer::retry))
       return "a request without a retry timer";
@@ -313,7 +314,7 @@ class Majority {
   std::size_t answers_ = 0;  // naive: number of votes, yes or no
   Ballot counted_{};         // newest acknowledged ballot
   NodeSet acks_;             // members that acknowledged it
-  Timers<Timer> timers_;
+  Timers<Timer, Time> timers_;
 };
 
 }  // namespace tempo::apps

@@ -27,6 +27,7 @@ inline std::string_view name_of(const LeaveMessage& /*message*/) { return "leave
 class MutualExclusion {
  public:
   using Message = LeaveMessage;
+  using Time = WallTime;
   using Command = apps::Command;
   using Notice = apps::Notice;
   enum class Timer : std::uint8_t {
@@ -59,7 +60,7 @@ class MutualExclusion {
     if (command.kind == Command::Kind::give_up) turn.out.notify({.kind = Notice::Kind::give_up});
   }
 
-  const Timers<Timer>& timers() const { return timers_; }
+  const Timers<Timer, Time>& timers() const { return timers_; }
   const char* check() const {
     if (inside_ && holder_ != self_) return "inside without being elected";
     if (inside_ != timers_.running(Timer::leave)) return "inside without a leave timer";
@@ -123,7 +124,7 @@ class MutualExclusion {
   bool inside_ = false;
   NodeId holder_ = kNobody;  // last elected member, not known to have left
   Nanos entered_{0};         // reading of our clock at our last entry
-  Timers<Timer> timers_;
+  Timers<Timer, Time> timers_;
 };
 
 static_assert(CheckableMachine<App<MutualExclusion>>);

@@ -14,7 +14,7 @@ Nanos Speaker::reading(Instant now) const {
 
 bool Speaker::cut_short(Instant now) const { return end_ <= now && timers().first() != kNever; }
 
-Instant Speaker::world(Instant own_time) const {
+Instant Speaker::world(WallTime own_time) const {
   if (own_time == kNever) return kNever;
   return end_ + (own_time.time_since_epoch() - kClockStart - ahead_ - part_.horizon);
 }

@@ -1,8 +1,8 @@
 // A process with an atomic broadcast and a clock of its own, for the checker.
 //
-// The checker's ticks are the world's time. A process reads them from a clock that is ahead by a
-// fixed number of ticks, up to the precision. It may send one message, in any of its first ticks,
-// and records what it delivers.
+// The checker's ticks are the world's time (Instant). A process reads them from a clock (WallTime)
+// that is ahead by a fixed number of ticks, up to the precision. It may send one message, in any of
+// its first ticks, and records what it delivers.
 //
 // A faulty process of the omission class fails to send or to receive any copies, which includes
 // stopping in the middle of a broadcast. One of the malicious class sends under its own signature
@@ -124,10 +124,10 @@ class Speaker {
     explicit OwnTime(Visitor& visit) : visit_(&visit) {}
     template <class T>
     void leaf(const char* name, T& value) {
-      if constexpr (std::is_same_v<std::remove_const_t<T>, Instant>) {
+      if constexpr (std::is_same_v<std::remove_const_t<T>, WallTime>) {
         Nanos shown = value.time_since_epoch();
         (*visit_)(name, shown);
-        if constexpr (!std::is_const_v<T>) value = Instant{shown};
+        if constexpr (!std::is_const_v<T>) value = WallTime{shown};
       } else {
         (*visit_)(name, value);
       }
@@ -142,8 +142,8 @@ class Speaker {
     Visitor* visit_;
   };
 
-  Instant own(Instant now) const { return Instant{reading(now)}; }
-  Instant world(Instant own_time) const;
+  WallTime own(Instant now) const { return WallTime{reading(now)}; }
+  Instant world(WallTime own_time) const;
   void speak(Turn<Speaker>& turn);
   void lie(Turn<Speaker>& turn);
   template <class Do>
@@ -154,11 +154,11 @@ class Speaker {
   const broadcast::Rules* rules_;
   Part part_;
   Carrier carrier_;
-  Instant end_ = kNever;       // start + horizon, in the world's time
-  Nanos ahead_{0};             // offset of its clock from the world's time
-  Instant speak_at_ = kNever;  // on its own clock
-  std::uint8_t left_ = 0;      // malicious: ticks left in which it may send
-  std::uint32_t given_ = 0;    // malicious: lies sent, kLies bits per node
+  Instant end_ = kNever;        // start + horizon, in the world's time
+  Nanos ahead_{0};              // offset of its clock from the world's time
+  WallTime speak_at_ = kNever;  // on its own clock
+  std::uint8_t left_ = 0;       // malicious: ticks left in which it may send
+  std::uint32_t given_ = 0;     // malicious: lies sent, kLies bits per node
   std::vector<Saying> log_;
   std::optional<Saying> said_;
 };

@@ -76,7 +76,7 @@ class Cluster : public NoWatch {
     std::uint32_t lock = 0;     // lock or group
     Mode mode = Mode::exclusive;
     Nanos span{0};        // of its stay
-    Instant deadline{};   // on the boot clock of its host
+    BootTime deadline{};  // of its host
     bool acts = false;    // stands: it leads
     bool orphan = false;  // the daemon that served it is dead
     Instant since{};      // waits: when it asked
@@ -95,7 +95,6 @@ class Cluster : public NoWatch {
   void mix(std::uint64_t value) { outcome_.hash = (outcome_.hash ^ value) * 0x100000001b3ULL; }
 
   // Clients.
-  Instant boot_now(NodeId id) const { return world_.local_now(id) + world_.boot_minus_raw(id); }
   std::uint32_t number_of(std::uint32_t which) const {
     return clients_[which].request * setup_.clients + which + 1;
   }
@@ -317,7 +316,7 @@ void Cluster::end(std::uint32_t which, bool by_itself) {
 // left: a client that stops late would be blamed for the driver.
 void Cluster::plan_deadline(std::uint32_t which) {
   const Client& client = clients_[which];
-  const Nanos left = client.deadline - boot_now(client.host);
+  const Nanos left = client.deadline - world_.boot_now(client.host);
   plan(std::max(left * 997 / 1000, Nanos{1}),
        {.kind = Event::Kind::deadline, .which = which, .turn = client.request});
 }
@@ -325,7 +324,7 @@ void Cluster::plan_deadline(std::uint32_t which) {
 void Cluster::test_deadline(std::uint32_t which) {
   const Client& client = clients_[which];
   if (client.state != Client::State::inside && !client.acts) return;
-  if (client.deadline - boot_now(client.host) > 1us) return plan_deadline(which);
+  if (client.deadline - world_.boot_now(client.host) > 1us) return plan_deadline(which);
   if (client.state == Client::State::stands && !client.orphan) {
     clients_[which].acts = false;  // tempod reports the loss later
     return;
@@ -370,7 +369,8 @@ void Cluster::on_update(NodeId id, const LockUpdate& update) {
       if (client.state != Client::State::waits)
         return violated("one-answer",
                         fmt::format("client {} got lock {} twice", which + 1, client.lock));
-      if (boot_now(id) >= update.deadline) return end(which, true);  // the notice came too late
+      if (world_.boot_now(id) >= update.deadline)
+        return end(which, true);  // the notice came too late
       const auto before = ledger.tally();
       ledger.entered(which, client.mode, update.token, world_.now());
       if (ledger.tally().violations > before.violations)
@@ -387,7 +387,7 @@ void Cluster::on_update(NodeId id, const LockUpdate& update) {
       return plan_deadline(which);
     }
     case LockUpdate::Kind::extended:
-      if (client.state == Client::State::inside && boot_now(id) < client.deadline)
+      if (client.state == Client::State::inside && world_.boot_now(id) < client.deadline)
         client.deadline = std::max(client.deadline, update.deadline);
       return;
     case LockUpdate::Kind::lost:
@@ -411,7 +411,7 @@ void Cluster::on_update(NodeId id, const groups::LeadershipUpdate& update) {
   if (number_of(which) != std::to_underlying(update.user) || client.host != id) return;
   switch (update.kind) {
     case Kind::leads:
-      if (boot_now(id) >= update.deadline) return;
+      if (world_.boot_now(id) >= update.deadline) return;
       for (std::uint32_t i = 0; i < clients_.size(); ++i)
         if (clients_[i].acts && clients_[i].lock == client.lock &&
             clients_[i].state == Client::State::stands)
@@ -427,7 +427,7 @@ void Cluster::on_update(NodeId id, const groups::LeadershipUpdate& update) {
       client.deadline = update.deadline;
       return plan_deadline(which);
     case Kind::extended:
-      if (client.acts && boot_now(id) < client.deadline)
+      if (client.acts && world_.boot_now(id) < client.deadline)
         client.deadline = std::max(client.deadline, update.deadline);
       return;
     case Kind::stop:

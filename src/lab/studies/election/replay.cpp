@@ -262,7 +262,7 @@ class Writer {
     const GrownNumbers all = numbers();
     NumberWriter writer{flight.from, flight.to, all};
     visit_fields(renamed, writer);
-    return packed(renamed, {}) == packed(wanted, {});
+    return packed(renamed, Instant{}) == packed(wanted, Instant{});
   }
 
   GrownNumbers numbers() {

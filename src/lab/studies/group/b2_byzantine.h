@@ -15,6 +15,7 @@ namespace tempo::check {
 class B2Byzantine {
  public:
   using Message = election::CapacityB2::Message;
+  using Time = election::CapacityB2::Time;
   using Command = election::CapacityB2::Command;
   using Notice = election::CapacityB2::Notice;
   enum class Timer : std::uint8_t { speak, count };
@@ -28,7 +29,7 @@ class B2Byzantine {
   void on_timer(Turn<B2Byzantine>& turn, TimerId timer);
   void command(Turn<B2Byzantine>& turn, const Command& command);
 
-  const Timers<Timer>& timers() const { return timers_; }
+  const Timers<Timer, Time>& timers() const { return timers_; }
   const char* check() const { return nullptr; }
 
   static constexpr auto fields(auto list) {
@@ -43,7 +44,7 @@ class B2Byzantine {
   std::uint8_t bids_;
   bool bid_ = false;
   bool reported_ = false;
-  Timers<Timer> timers_;
+  Timers<Timer, Time> timers_;
 };
 
 }  // namespace tempo::check

@@ -67,6 +67,7 @@ template <class Honest>
 class Byzantine {
  public:
   using Message = typename Honest::Message;
+  using Time = TimeOf<Honest>;
   using Command = typename Honest::Command;
   using Notice = typename Honest::Notice;
   enum class Timer : std::uint8_t { speak, count };
@@ -99,7 +100,7 @@ class Byzantine {
   }
   void command(Turn<Byzantine>& /*turn*/, const Command& /*command*/) {}
 
-  const Timers<Timer>& timers() const { return timers_; }
+  const Timers<Timer, Time>& timers() const { return timers_; }
   const char* check() const { return nullptr; }
 
   static constexpr auto fields(auto list) {
@@ -123,7 +124,7 @@ class Byzantine {
   Character character_ = Character::silent;
   std::uint32_t said_ = 0;
   std::uint64_t taken_ = 0;  // bit set of the places in the protocol that are used up
-  Timers<Timer> timers_;
+  Timers<Timer, Time> timers_;
 };
 
 }  // namespace tempo::sim::capacity

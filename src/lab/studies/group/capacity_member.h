@@ -15,6 +15,7 @@ template <class Honest, class Byzantine>
 class Member {
  public:
   using Message = typename Honest::Message;
+  using Time = TimeOf<Honest>;
   using Command = typename Honest::Command;
   using Notice = typename Honest::Notice;
   using Parts = PartList<Honest, Byzantine>;
@@ -38,7 +39,7 @@ class Member {
   }
 
   // Both variants have one timer.
-  OneTimer timers() const {
+  OneTimer<Time> timers() const {
     return OneTimer{std::visit([](const auto& part) { return part.timers().first(); }, part_)};
   }
   const char* check() const {

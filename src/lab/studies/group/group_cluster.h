@@ -25,6 +25,7 @@ class GroupHost {
   using Leases = locks::LeaseService;
   using Groups = live::GroupService;
   using Message = std::variant<Leases::Message, Groups::Message>;
+  using Time = BootTime;
   using Command = std::variant<Groups::Command, Leases::Command>;
   using Notice = Groups::Notice;
   using Record = Leases::Record;
@@ -54,7 +55,7 @@ class GroupHost {
   template <class Step>
   void step_groups(Turn<GroupHost>& turn, Step step);
   void on_notice(Turn<GroupHost>& turn, const Groups::Notice& notice);
-  Instant network(Instant local) const;
+  WallTime network(BootTime local) const;
 
   Leases leases_;
   Groups groups_;
@@ -103,7 +104,7 @@ class Cluster : public NoWatch {
     bool acts = false;
     bool stops = false;   // was asked to stop
     bool orphan = false;  // the daemon that made it leader is dead
-    Instant deadline{};   // on its host's clock
+    BootTime deadline{};  // on its host's clock
     live::Capacity capacity = 0;
   };
 

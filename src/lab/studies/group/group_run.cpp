@@ -97,7 +97,8 @@ void GroupHost::step_leases(Turn<GroupHost>& turn, Step step) {
 template <class Step>
 void GroupHost::step_groups(Turn<GroupHost>& turn, Step step) {
   const auto with_clock = [&](Groups& groups, Turn<Groups>& inner) {
-    groups.command(inner, live::NetworkClock{network(turn.now) - turn.now, clock_.trusted});
+    groups.command(inner,
+                   live::NetworkClock{clock_offset(network(turn.now), turn.now), clock_.trusted});
     step(groups, inner);
   };
   step_part(turn, groups_, with_clock, [&](const Output<Groups>& output) {
@@ -118,11 +119,11 @@ void GroupHost::on_notice(Turn<GroupHost>& turn, const Groups::Notice& notice) {
     turn.out.notify(notice);
 }
 
-Instant GroupHost::network(Instant local) const {
+WallTime GroupHost::network(BootTime local) const {
   __extension__ using Wide = __int128;
   const Wide truth = static_cast<Wide>(local.time_since_epoch().count()) * kBillion /
                      (kBillion + clock_.rate.value);
-  return Instant{Nanos{static_cast<Nanos::rep>(truth)} + kEpoch + clock_.error};
+  return WallTime{Nanos{static_cast<Nanos::rep>(truth)} + kEpoch + clock_.error};
 }
 
 // --- the run ---

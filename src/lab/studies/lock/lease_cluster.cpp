@@ -282,7 +282,7 @@ void Cluster::enter_view(const View& view) {
 }
 
 void Cluster::extend(NodeId site, const Notice& notice) {
-  const Instant shown = world_.local_now(site);
+  const BootTime shown = world_.local_now(site);
   for (Client& client : clients_) {
     if (client.site != site || LockId{client.lock} != notice.lock || client.orphan ||
         client.state != Client::State::inside)

@@ -48,7 +48,7 @@ class Cluster : public NoWatch {
     State state = State::idle;
     std::uint32_t request = 0;  // number of the current request
     tempo::lock::Mode mode = tempo::lock::Mode::exclusive;
-    Instant deadline{};   // on its site's clock
+    BootTime deadline{};  // on its site's clock
     bool orphan = false;  // inside, and the daemon that granted the lock is dead
   };
   struct Event {

@@ -56,7 +56,7 @@ LeaseModel::LeaseModel(const LeaseWorld& asked) : world(asked) {
   rules.long_stay = Nanos{asked.lease};
 }
 
-View LeaseModel::view(const Machine& site, Instant now) const {
+View LeaseModel::view(const Machine& site, BootTime now) const {
   View view{.waits = site.waits(), .crashes = site.crashes()};
   if (site.guest().acts(now)) view.guest = site.guest();
   if (site.ghost().acts(now)) view.ghost = site.ghost();

@@ -67,7 +67,7 @@ struct LeaseModel {
   explicit LeaseModel(const LeaseWorld& asked);
 
   Machine make(NodeId node, Incarnation /*incarnation*/) const { return {node, rules}; }
-  View view(const Machine& site, Instant now) const;
+  View view(const Machine& site, BootTime now) const;
   const char* broken(const Scene<View>& scene) const;
   const char* broken_move(const Scene<View>& before, const Scene<View>& after, NodeId node) const;
   bool good(const Scene<View>& scene) const;

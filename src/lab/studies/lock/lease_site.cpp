@@ -19,7 +19,7 @@ constexpr ClientId kClient{0};
 
 }  // namespace
 
-bool LeaseSite::Guest::acts(Instant now) const {
+bool LeaseSite::Guest::acts(BootTime now) const {
   return inside && (now < deadline || mutated(Mutation::client_without_clock_test));
 }
 
@@ -64,8 +64,8 @@ void LeaseSite::on_timer(Turn<LeaseSite>& turn, TimerId timer) {
   }
 }
 
-Timers<LeaseSite::Timer> LeaseSite::timers() const {
-  Timers<Timer> all;
+Timers<LeaseSite::Timer, BootTime> LeaseSite::timers() const {
+  Timers<Timer, Time> all;
   if (up_) all.set(Timer::member, member_.timers().first());
   all.set(Timer::client, next_at_);
   all.set(Timer::disk, written_at_);

@@ -23,6 +23,7 @@ class LeaseSite {
  public:
   using Member = lock::lease::Member;
   using Message = Member::Message;
+  using Time = BootTime;
   using Notice = Nothing;
   using Parts = PartList<Member>;
   struct Command {
@@ -38,9 +39,9 @@ class LeaseSite {
     lock::LockId lock{};
     lock::Mode mode = lock::Mode::exclusive;
     lock::lease::Held held{};
-    Instant deadline{};
+    BootTime deadline{};
 
-    bool acts(Instant now) const;
+    bool acts(BootTime now) const;
 
     static constexpr auto fields(auto list) {
       using M = Guest;
@@ -66,7 +67,7 @@ class LeaseSite {
 
   // Timer of the daemon; of the client's leaving or the daemon's restart; of the disk write.
   enum class Timer : std::uint8_t { member, client, disk, count };
-  Timers<Timer> timers() const;
+  Timers<Timer, Time> timers() const;
   const char* check() const { return revived_ ? "revival" : up_ ? member_.check() : nullptr; }
 
   const Member& member() const { return member_; }
@@ -106,11 +107,11 @@ class LeaseSite {
   bool up_ = true;
   bool waits_ = false;
   Guest guest_;
-  Guest ghost_;               // client of a dead daemon
-  Instant next_at_ = kNever;  // when the client leaves or the daemon restarts
+  Guest ghost_;                // client of a dead daemon
+  BootTime next_at_ = kNever;  // when the client leaves or the daemon restarts
   // Writes in progress, oldest first: in small worlds at most one per half block and view.
   std::vector<lock::lease::Record> writes_;
-  Instant written_at_ = kNever;  // when the oldest write completes
+  BootTime written_at_ = kNever;  // when the oldest write completes
   bool revived_ = false;
 };
 

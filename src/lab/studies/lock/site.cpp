@@ -23,7 +23,7 @@ void Site::receive(Turn<Site>& turn, NodeId from, const Message& message) {
   if (cost == 0 && inbox_.empty())
     return drive(turn, [&](Lock& lock, Turn<Lock>& inner) { lock.receive(inner, from, message); });
   if (inbox_.size() == kMaxInbox) return;
-  const Instant begins = handling.serial ? std::max(turn.now, busy_until_) : turn.now;
+  const BootTime begins = handling.serial ? std::max(turn.now, busy_until_) : turn.now;
   const Received received{begins + static_cast<std::int64_t>(cost) * rules_->lock.step, from,
                           message};
   if (handling.serial) busy_until_ = received.handled;
@@ -70,9 +70,9 @@ void Site::command(Turn<Site>& turn, const Command& command) {
   }
 }
 
-Timers<Site::Timer> Site::timers() const {
+Timers<Site::Timer, BootTime> Site::timers() const {
   using Inner = tempo::lock::mutex::Timer;
-  Timers<Timer> all;
+  Timers<Timer, Time> all;
   if (!inbox_.empty()) all.set(Timer::inbox, inbox_.front().handled);
   all.set(Timer::phase, lock_.timers().at(Inner::phase));
   all.set(Timer::patience, lock_.timers().at(Inner::patience));
@@ -119,7 +119,7 @@ void Site::leave(Turn<Site>& turn) {
   if (rules_->restless && !closed_) think(turn);
 }
 
-Instant Site::later(Turn<Site>& turn, Steps steps) const {
+BootTime Site::later(Turn<Site>& turn, Steps steps) const {
   return turn.now + static_cast<std::int64_t>(steps) * rules_->lock.step;
 }
 

@@ -59,6 +59,7 @@ class Site {
  public:
   using Lock = tempo::lock::Mutex;
   using Message = Lock::Message;
+  using Time = BootTime;
   using Command = SiteCommand;
   using Notice = SiteNotice;
   using Parts = PartList<Lock>;
@@ -76,13 +77,13 @@ class Site {
   void on_timer(Turn<Site>& turn, TimerId timer);
   void command(Turn<Site>& turn, const Command& command);
 
-  Timers<Timer> timers() const;
+  Timers<Timer, Time> timers() const;
   const char* check() const { return lock_.check(); }
 
   const Lock& lock() const { return lock_; }
   Client client() const { return client_; }
   tempo::lock::Mode mode() const { return rules_->mode(lock_.self()); }
-  Instant leaves_at() const { return client_at_; }
+  BootTime leaves_at() const { return client_at_; }
 
   static constexpr auto fields(auto list) {
     using M = Site;
@@ -95,7 +96,7 @@ class Site {
 
  private:
   struct Received {
-    Instant handled{};
+    BootTime handled{};
     NodeId from = kNobody;
     Message message{};
 
@@ -113,15 +114,15 @@ class Site {
   void think(Turn<Site>& turn);
   void ask(Turn<Site>& turn);
   void leave(Turn<Site>& turn);
-  Instant later(Turn<Site>& turn, tempo::lock::Steps steps) const;
+  BootTime later(Turn<Site>& turn, tempo::lock::Steps steps) const;
 
   const SiteRules* rules_;
   Lock lock_;
   Client client_ = Client::none;
   bool closed_ = false;
   std::vector<Received> inbox_;  // by the time at which their handling ends
-  Instant busy_until_{};         // serial: end of the last handling
-  Instant client_at_ = kNever;   // when the client stops thinking, or leaves
+  BootTime busy_until_{};        // serial: end of the last handling
+  BootTime client_at_ = kNever;  // when the client stops thinking, or leaves
 };
 
 static_assert(CheckableMachine<Site>);

@@ -283,7 +283,7 @@ AnonymousOutcome run(const AnonymousSetup& setup, Trace* trace) {
   AnonymousOutcome outcome;
   std::uint32_t alive = 0;
   for (std::uint32_t i = 0; i < setup.stations; ++i) alive += world.up(NodeId{i}) ? 1U : 0U;
-  world.run_until(kNever - 1ns, [&] {
+  world.run_until(Instant::max() - 1ns, [&] {
     return tally.furthest() > setup.most_phases || (tally.decided >= alive && all_decided(world));
   });
   outcome.settled = all_decided(world);

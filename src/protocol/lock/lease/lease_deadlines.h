@@ -14,9 +14,9 @@ namespace tempo::lock::lease {
 
 class Deadlines {
  public:
-  Instant first() const { return tree_.empty() ? kNever : tree_[1]; }
+  BootTime first() const { return tree_.empty() ? kNever : tree_[1]; }
 
-  void set(std::size_t lock, Instant due) {
+  void set(std::size_t lock, BootTime due) {
     if (lock >= leaves()) grow(lock + 1);
     std::size_t at = leaves() + lock;
     tree_[at] = due;
@@ -24,7 +24,7 @@ class Deadlines {
   }
 
   // Appends the locks that are due to `found`, in ascending order.
-  void find(Instant now, std::vector<std::size_t>& found) const {
+  void find(BootTime now, std::vector<std::size_t>& found) const {
     if (first() <= now) find(1, now, found);
   }
 
@@ -37,11 +37,12 @@ class Deadlines {
   void grow(std::size_t locks) {
     std::size_t wanted = 1;
     while (wanted < locks) wanted *= 2;
-    const std::vector<Instant> old = std::exchange(tree_, std::vector(2 * wanted, kNever));
+    const std::vector<BootTime> old =
+        std::exchange(tree_, std::vector<BootTime>(2 * wanted, kNever));
     for (std::size_t i = 0; i < old.size() / 2; ++i) set(i, old[old.size() / 2 + i]);
   }
 
-  void find(std::size_t at, Instant now, std::vector<std::size_t>& found) const {
+  void find(std::size_t at, BootTime now, std::vector<std::size_t>& found) const {
     if (tree_[at] > now) return;
     if (at >= leaves()) {
       found.push_back(at - leaves());
@@ -53,7 +54,7 @@ class Deadlines {
 
   // The root is 1, the children of i are 2i and 2i + 1; the leaves are the second half: locks by
   // number.
-  std::vector<Instant> tree_;
+  std::vector<BootTime> tree_;
 };
 
 }  // namespace tempo::lock::lease

@@ -6,7 +6,7 @@
 
 namespace tempo::lock::lease {
 
-Why Grantor::decide(const GrantRequest& request, Instant now, const Rules& rules) {
+Why Grantor::decide(const GrantRequest& request, BootTime now, const Rules& rules) {
   drop_passed(now);
   if (std::ranges::find(ended_, request.ballot) != ended_.end()) return Why::ended;  // 2
   Promise* mine = std::ranges::find(promises_, request.ballot, &Promise::ballot);
@@ -22,7 +22,7 @@ Why Grantor::decide(const GrantRequest& request, Instant now, const Rules& rules
   if (!promised && promises_.full()) return Why::busy;
   raise(request.ballot.count);  // 6
   const Nanos length = mutated(Mutation::promise_of_own_length) ? rules.lease : request.length;
-  const Instant until = now + std::min(rules.keep(length), request.over_in);
+  const BootTime until = now + std::min(rules.keep(length), request.over_in);
   if (!promised) {
     promises_.push_back({request.ballot, request.mode, until});
     return Why::none;
@@ -38,7 +38,7 @@ void Grantor::end(const Ballot& ballot) {
   if (std::ranges::find(ended_, ballot) == ended_.end()) ended_.push_newest(ballot);
 }
 
-void Grantor::drop_passed(Instant now) {
+void Grantor::drop_passed(BootTime now) {
   promises_.erase_if([&](const Promise& promise) { return promise.until <= now; });
 }
 

@@ -21,7 +21,7 @@ inline constexpr std::size_t kMaxEnded = 4;
 struct Promise {
   Ballot ballot{};
   Mode mode = Mode::exclusive;
-  Instant until{};
+  BootTime until{};
 
   static constexpr auto fields(auto list) {
     using M = Promise;
@@ -46,10 +46,10 @@ class Grantor {
   void raise(std::uint64_t count) { top_ = std::max(count, top_); }
 
   // DECIDE 2 to 6. Why::none: granted. The caller must have reserved the count.
-  Why decide(const GrantRequest& request, Instant now, const Rules& rules);
+  Why decide(const GrantRequest& request, BootTime now, const Rules& rules);
   // This ballot has ended and can never be granted again.
   void end(const Ballot& ballot);
-  void drop_passed(Instant now);
+  void drop_passed(BootTime now);
 
   bool promised(const Ballot& ballot) const;
   bool idle() const { return promises_.empty(); }

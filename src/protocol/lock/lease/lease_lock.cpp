@@ -24,6 +24,8 @@ bool holds_ticket(const Waiting& waiting, std::uint64_t ticket) {
 
 }  // namespace
 
+BootTime Scope::now() const { return turn.now; }
+
 // --- inputs ---
 
 void Lock::acquire(Scope& scope, const Command& command) {
@@ -99,7 +101,7 @@ void Lock::resume(Scope& scope) {
 // --- before and after every input ---
 
 void Lock::begin(Scope& scope) {
-  const Instant now = scope.now();
+  const BootTime now = scope.now();
   grantor_.raise(scope.state.floor);
   grantor_.drop_passed(now);
   peers_.drop_passed(now);
@@ -155,9 +157,9 @@ void Lock::on_retry(Scope& scope) {
   ask_or_attempt(scope);
 }
 
-Instant Lock::due(const Rules& rules) const {
+BootTime Lock::due(const Rules& rules) const {
   if (!lease_) return retry_;
-  const Instant end = std::min(retry_, lease_->until);
+  const BootTime end = std::min(retry_, lease_->until);
   if (inside() || own_waits())
     return std::min(end, std::max(renew_at_, lease_->until - length(rules) / 2));
   if (peers_.has_waiters())
@@ -216,7 +218,7 @@ bool Lock::yields_to(const Scope& scope, NodeId from, const Message& message) co
   if (!attempt_) return false;
   if (!own_waits()) return true;
   const bool granted =
-      std::ranges::any_of(granted_until_, [&](Instant until) { return until > scope.now(); });
+      std::ranges::any_of(granted_until_, [&](BootTime until) { return until > scope.now(); });
   return granted && conflict(message.mode, attempt_->mode) &&
          (message.held || place_of(from, message.waiting) < own_place(scope.self()));
 }
@@ -242,13 +244,13 @@ void Lock::receive_grant(Scope& scope, NodeId from, const Message& message) {
   const auto slot = scope.state.view().slot_of(from);
   if (!slot) return;
   const Rules& rules = scope.rules();
-  const Instant asked = sent->until - rules.lease;
+  const BootTime asked = sent->until - rules.lease;
   if (rules.suppress_replies) scope.state.answered |= scope.state.view().bit_of(from);
   if (of_attempt) attempt_->answered = scope.state.view().available;
   if (of_attempt)
     peers_.forget_waiters_before(from, asked, own_place(scope.self()), attempt_->mode);
   scope.state.note_proposal(message.next);
-  Instant& until = granted_until_[*slot];
+  BootTime& until = granted_until_[*slot];
   const Nanos length =
       mutated(Mutation::grant_by_other_length) ? this->length(rules) : sent->length;
   until = std::max(until, asked + rules.hold(length));
@@ -277,7 +279,7 @@ void Lock::receive_free(Scope& scope, NodeId from, const Message& message) {
 
 void Lock::receive_pass(Scope& scope, NodeId from, const Message& message) {
   if (message.target == kNobody) return;
-  const Instant now = scope.now();
+  const BootTime now = scope.now();
   peers_.learn(from, message, now, scope.rules(), pass_target());
   for (const Ballot& ballot : message.ends) grantor_.end(ballot);
   peers_.merge(message.standings, scope.self(), now, scope.rules(), pass_target());
@@ -296,10 +298,10 @@ void Lock::take_pass(Scope& scope, const Message& message) {
   const Sent* sent = std::ranges::find(sent_, message.to_k, &Sent::k);
   if (lease_ || sent == sent_.end()) return;
   if (offered <= seen_ && !mutated(Mutation::pass_accepted_twice)) return;
-  const Instant from = mutated(Mutation::taker_counts_from_receipt)
-                           ? scope.now()
-                           : sent->until - scope.rules().lease;
-  const Instant until = from + scope.rules().shrink(message.left);
+  const BootTime from = mutated(Mutation::taker_counts_from_receipt)
+                            ? scope.now()
+                            : sent->until - scope.rules().lease;
+  const BootTime until = from + scope.rules().shrink(message.left);
   if (until <= scope.now()) return;
   if (attempt_) withdraw();
   forget_grants();

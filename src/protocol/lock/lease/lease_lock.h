@@ -42,7 +42,7 @@ struct Scope {
   MemberState& state;
   LockId lock;
 
-  Instant now() const { return turn.now; }
+  BootTime now() const;
   const Rules& rules() const { return state.rules; }
   NodeId self() const { return state.self; }
 };
@@ -78,7 +78,7 @@ struct Lease {
   Ballot ballot{};
   Mode mode = Mode::exclusive;
   std::uint32_t sub = 0;
-  Instant until{};  // V
+  BootTime until{};  // V
 
   Held held() const { return {ballot.count, sub}; }
 
@@ -105,8 +105,8 @@ struct Passed {
 
 struct Sent {
   std::uint32_t k = 0;
-  Instant until{};  // s_k + L
-  Nanos length{0};  // length of the lease that it asked for
+  BootTime until{};  // s_k + L
+  Nanos length{0};   // length of the lease that it asked for
 
   static constexpr auto fields(auto list) {
     using M = Sent;
@@ -133,7 +133,7 @@ class Lock {
   bool accepts(const Ballot& ballot, std::uint64_t floor);
 
   // When `on_timer` is due.
-  Instant due(const Rules& rules) const;
+  BootTime due(const Rules& rules) const;
   // No promise, lease, client or known waiter.
   bool forgettable() const;
   bool known(ClientId client) const;
@@ -185,7 +185,7 @@ class Lock {
   bool behind(const Scope& scope, NodeId from, QueuePosition first, Mode mode) const;
   // Unset: this member does not vote, or a durable write must come first.
   std::optional<Why> decide(Scope& scope, NodeId from, GrantRequest request, QueuePosition first);
-  Instant valid(const Scope& scope) const;
+  BootTime valid(const Scope& scope) const;
   void attempt(Scope& scope);
   void withdraw();
   Ballot give_up_attempt();
@@ -243,14 +243,14 @@ class Lock {
   bool repeated_ = false;              // the attempt was sent more than once
   InlineVector<Sent, kMaxSent> sent_;  // oldest first; expired ones are removed
   // By slot, of attempt or lease: g[j] + HOLD of the length in that ASK.
-  std::array<Instant, kMaxVoters> granted_until_{};
+  std::array<BootTime, kMaxVoters> granted_until_{};
   InlineVector<Ballot, kMaxEnds> ends_;  // own ballots that have ended, not yet announced
   std::optional<Lease> lease_;           // never together with an attempt
   Held seen_;                            // largest grant held in this incarnation
   std::optional<Passed> passed_;
   bool backing_off_ = false;  // after a FREE: asks again only when the retry timer fires
-  Instant retry_ = kNever;    // runs while clients wait without a lease, or during an attempt
-  Instant renew_at_{};        // earliest time of the next extension
+  BootTime retry_ = kNever;   // runs while clients wait without a lease, or during an attempt
+  BootTime renew_at_{};       // earliest time of the next extension
   Nanos length_{0};           // of attempt or lease: length of the last ASK; otherwise 0
 };
 

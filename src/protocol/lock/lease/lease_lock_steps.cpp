@@ -33,16 +33,16 @@ std::optional<Why> Lock::decide(Scope& scope, NodeId from, GrantRequest request,
   if (request.ballot.count > top() && !reserve(scope, request.ballot.count)) return std::nullopt;
   request.own = from == scope.self();
   request.behind = behind(scope, from, first, request.mode);
-  Instant received = scope.now();
+  BootTime received = scope.now();
   if (mutated(Mutation::promise_before_receipt)) received -= scope.rules().lease / 4;
   return grantor_.decide(request, received, scope.rules());
 }
 
 // --- VALID ---
 
-Instant Lock::valid(const Scope& scope) const {
-  Instant best = Instant::min();
-  for (const Instant t : granted_until_) {
+BootTime Lock::valid(const Scope& scope) const {
+  BootTime best = BootTime::min();
+  for (const BootTime t : granted_until_) {
     if (t <= best) continue;
     Voters in_favour = 0;
     for (std::uint32_t i = 0; i < kMaxVoters; ++i)
@@ -53,7 +53,7 @@ Instant Lock::valid(const Scope& scope) const {
 }
 
 void Lock::count_grants(Scope& scope) {
-  const Instant until = valid(scope);
+  const BootTime until = valid(scope);
   if (until <= scope.now() || waits_for_other(scope)) return;
   if (attempt_) {
     lease_ = Lease{attempt_->ballot, attempt_->mode, 0, until};
@@ -71,16 +71,16 @@ void Lock::count_grants(Scope& scope) {
 // If each of two voters is a quorum, one alone counts only when the other does not answer.
 bool Lock::waits_for_other(const Scope& scope) const {
   if (!scope.state.view().available || !attempt_ || attempt_->alone) return false;
-  return std::ranges::count_if(granted_until_, [&](Instant until) { return until > scope.now(); }) <
-         2;
+  return std::ranges::count_if(granted_until_,
+                               [&](BootTime until) { return until > scope.now(); }) < 2;
 }
 
-void Lock::forget_grants() { granted_until_.fill(Instant{}); }
+void Lock::forget_grants() { granted_until_.fill(BootTime{}); }
 
 // A grant of the former voter of a slot does not count for its new voter.
 void Lock::change_view(const View& before, const View& after) {
   for (std::size_t i = 0; i < kMaxVoters; ++i)
-    if (before.slots[i] != after.slots[i]) granted_until_[i] = Instant{};
+    if (before.slots[i] != after.slots[i]) granted_until_[i] = BootTime{};
 }
 
 // --- ATTEMPT, WITHDRAW, EXPIRE ---
@@ -236,7 +236,7 @@ void Lock::send_pass(Scope& scope) {
   const Peer& peer = peers_.of(passed_->target);
   peers_.served(passed_->target, passed_->ticket);
   peers_.forget_attempt(passed_->target);
-  const Instant heard = peer.heard_until - scope.rules().lease;  // r_j
+  const BootTime heard = peer.heard_until - scope.rules().lease;  // r_j
   multicast(scope, {.kind = Kind::pass,
                     .ballot = passed_->lease.ballot,
                     .to_boot = peer.boot,

@@ -16,11 +16,11 @@ Boot after(Boot boot, std::uint32_t by) { return Boot{std::to_underlying(boot) +
 
 }  // namespace
 
-bool MemberState::speaks(Instant now) const {
+bool MemberState::speaks(BootTime now) const {
   return running && (abstain_until <= now || mutated(Mutation::no_abstention));
 }
 
-bool MemberState::asks(Instant now) const {
+bool MemberState::asks(BootTime now) const {
   return speaks(now) || (running && mutated(Mutation::pass_to_newer_boot));
 }
 
@@ -64,7 +64,7 @@ void MemberState::note_proposal(const Proposal& proposal) {
 
 // --- section 11: network time ---
 
-void MemberState::set_network_time(Nanos earliest, Nanos latest, Instant now) {
+void MemberState::set_network_time(Nanos earliest, Nanos latest, BootTime now) {
   if (!rules.trust_time || latest < earliest) return;
   if (mutated(Mutation::time_without_bound)) earliest = latest = earliest + (latest - earliest) / 2;
   time = {earliest, latest, now + rules.lease};
@@ -72,13 +72,13 @@ void MemberState::set_network_time(Nanos earliest, Nanos latest, Instant now) {
 
 // A holder uses the lease for at most L of true time, while network time advances by at most
 // KEEP(L).
-Nanos MemberState::over_at(Instant now, Nanos length) const {
+Nanos MemberState::over_at(BootTime now, Nanos length) const {
   if (!rules.trust_time || time.until <= now) return Nanos{0};
   const Nanos age = now - (time.until - rules.lease);
   return time.latest + rules.stretch(age) + rules.keep(length);
 }
 
-Nanos MemberState::over_in(Nanos over_at, Instant now) const {
+Nanos MemberState::over_in(Nanos over_at, BootTime now) const {
   if (!rules.trust_time || time.until <= now || over_at == Nanos{0}) return Nanos::max();
   const Nanos age = now - (time.until - rules.lease);
   const Nanos left = over_at - (time.earliest + rules.shrink(age));
@@ -86,7 +86,7 @@ Nanos MemberState::over_in(Nanos over_at, Instant now) const {
 }
 
 // Accepted and known proposals were for this view, or are void.
-void MemberState::enter(const View& view, Instant now) {
+void MemberState::enter(const View& view, BootTime now) {
   voted_before = disk.view.votes_for(self);
   disk.view = view;
   answered = 0;
@@ -108,7 +108,7 @@ Member::Member(const Start& start)
 }
 
 void Member::start(Turn<Member>& turn) {
-  const Instant since = rebooted_ ? Instant{} : turn.now;
+  const BootTime since = rebooted_ ? BootTime{} : turn.now;
   const Rules& rules = state_.rules;
   const Nanos length = mutated(Mutation::abstains_for_own_length) ? rules.lease : rules.longest;
   state_.abstain_until = since + rules.keep(length);

@@ -33,6 +33,7 @@ inline constexpr std::size_t kMaxLocks = 4096;  // of one member; others are ign
 class Member {
  public:
   using Message = lease::Message;
+  using Time = BootTime;
   using Command = lease::Command;
   using Notice = lease::Notice;
   using Record = lease::Record;
@@ -57,7 +58,7 @@ class Member {
   bool forget(Turn<Member>& turn, LockId id);
 
   // The earliest timer of all locks.
-  OneTimer timers() const { return OneTimer{alarm_}; }
+  OneTimer<Time> timers() const { return OneTimer{alarm_}; }
   const char* check() const;
 
   const MemberState& state() const { return state_; }
@@ -121,7 +122,7 @@ class Member {
     Proposal proposal{};  // as sent
     Voters accepted_by = 0;
     std::uint64_t reserve = 0;  // largest reserve of the members that accepted
-    Instant again_at = kNever;
+    BootTime again_at = kNever;
 
     static constexpr auto fields(auto list) {
       using M = Change;
@@ -156,8 +157,8 @@ class Member {
   Voters with_record_ = 0;   // other voters that sent their reserve
   Voters without_ = 0;       // other voters that are blank too
   Boot largest_boot_{};      // largest boot of this member that the others remember
-  Instant query_at_ = kNever;
-  Instant alarm_ = kNever;
+  BootTime query_at_ = kNever;
+  BootTime alarm_ = kNever;
 };
 
 template <class Do>

@@ -16,7 +16,7 @@ namespace tempo::lock::lease {
 struct NetworkTime {
   Nanos earliest{0};
   Nanos latest{0};
-  Instant until{};  // a lease after the reading: an older reading is not trusted
+  BootTime until{};  // a lease after the reading: an older reading is not trusted
 
   static constexpr auto fields(auto list) {
     using M = NetworkTime;
@@ -39,10 +39,10 @@ struct MemberState {
   // Last ticket used, over all locks. It is never forgotten: a hand-over is repeated to a member
   // that still waits with the ticket that the hand-over served.
   std::uint64_t ticket = 0;
-  std::uint64_t floor = 0;  // count at which a lock without state starts
-  Voters answered = 0;      // other voters that answered recently; used only with suppress_replies
-  Instant abstain_until{};  // promises of an earlier incarnation may last until then
-  bool running = false;     // the boot of this incarnation is on disk
+  std::uint64_t floor = 0;   // count at which a lock without state starts
+  Voters answered = 0;       // other voters that answered recently; used only with suppress_replies
+  BootTime abstain_until{};  // promises of an earlier incarnation may last until then
+  bool running = false;      // the boot of this incarnation is on disk
 
   // Section 9. `accepted`: the proposal for the next view that this member accepted, perhaps not
   // yet on disk. `known`: the same, or a proposal with a larger ballot that another member
@@ -50,16 +50,16 @@ struct MemberState {
   // accepts no next view.
   Proposal accepted{};
   Proposal known{};
-  Instant settled_at{};
+  BootTime settled_at{};
   bool voted_before = false;  // this member had a vote in the previous view
 
   NetworkTime time{};  // kept only with trust_time
 
   const View& view() const { return disk.view; }
   // Whether it may grant: not before promises that it does not remember have ended.
-  bool speaks(Instant now) const;
+  bool speaks(BootTime now) const;
   // Whether it may ask. Boots alone would be enough: this is a second line of defence.
-  bool asks(Instant now) const;
+  bool asks(BootTime now) const;
 
   // The next ballot's count. If each of two voters is a quorum, one uses odd counts, the other
   // even.
@@ -79,12 +79,12 @@ struct MemberState {
   void note_proposal(const Proposal& proposal);
   // Section 11. A: the network time at which a lease of this length, asked for now, is over; 0:
   // unknown.
-  Nanos over_at(Instant now, Nanos length) const;
+  Nanos over_at(BootTime now, Nanos length) const;
   // The span of the local clock after which a lease that is over at A is over on every clock.
-  Nanos over_in(Nanos over_at, Instant now) const;
-  void set_network_time(Nanos earliest, Nanos latest, Instant now);
+  Nanos over_in(Nanos over_at, BootTime now) const;
+  void set_network_time(Nanos earliest, Nanos latest, BootTime now);
   // The next view is on disk.
-  void enter(const View& view, Instant now);
+  void enter(const View& view, BootTime now);
 
   static constexpr auto fields(auto list) {
     using M = MemberState;

@@ -252,7 +252,7 @@ TEST(Lease, ReadersAreInsideTogetherAndAWriterStopsLaterOnes) {
 TEST(Lease, NotifiesAClientThatLostTheLock) {
   Cluster cluster(3, kRules);
   cluster.acquire(0, 1);
-  const Instant deadline = cluster.granted(0, 1)->deadline;
+  const BootTime deadline = cluster.granted(0, 1)->deadline;
   cluster.set_delivery([](const Cluster::Datagram&) { return false; });
   cluster.pass(deadline - cluster.now() - 1ns);
   EXPECT_FALSE(cluster.lost(0, 1));
@@ -263,7 +263,7 @@ TEST(Lease, NotifiesAClientThatLostTheLock) {
 TEST(Lease, AfterACrashTheNextWaitsForTheLeaseToEnd) {
   Cluster cluster(3, kRules);
   cluster.acquire(0, 1);
-  const Instant asked = cluster.now();
+  const BootTime asked = cluster.now();
   cluster.crash(0);
   cluster.acquire(1, 1);
   cluster.pass(kRules.lease);
@@ -338,7 +338,7 @@ TEST(LeaseLength, LimitsTheWaitForADeadDaemon) {
   for (const Nanos length : {100ms, 10'000ms}) {
     Cluster cluster(3, kUpTo10s);
     want_for(cluster, 0, 1, length);
-    const Instant began = cluster.now();
+    const BootTime began = cluster.now();
     cluster.crash(0);
     cluster.acquire(1, 1);
     cluster.pass(length - 1ms);

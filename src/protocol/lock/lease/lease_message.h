@@ -248,7 +248,7 @@ struct Notice {
   ClientId client{};
   Mode mode = Mode::exclusive;
   Token token = kNoToken;
-  Instant deadline{};
+  BootTime deadline{};
   View view{};
 };
 

@@ -27,7 +27,7 @@ Peer* Peers::find(NodeId member) {
 }
 
 // A newer boot has none of the older one's waiters, attempts and numbers.
-Peer* Peers::in_boot(NodeId member, Boot boot, QueuePosition first, Instant now, NodeId needed) {
+Peer* Peers::in_boot(NodeId member, Boot boot, QueuePosition first, BootTime now, NodeId needed) {
   Peer* peer = find(member);
   if (peer == nullptr) {
     if (peers_.size() == kMaxPeers && !evict_one(first, now, needed)) return nullptr;
@@ -39,7 +39,7 @@ Peer* Peers::in_boot(NodeId member, Boot boot, QueuePosition first, Instant now,
 }
 
 // Evicts a long silent member without waiters, otherwise the member with the newest first waiter.
-bool Peers::evict_one(QueuePosition first, Instant now, NodeId needed) {
+bool Peers::evict_one(QueuePosition first, BootTime now, NodeId needed) {
   auto last = peers_.end();
   for (auto peer = peers_.begin(); peer != peers_.end(); ++peer) {
     if (peer->member == needed) continue;
@@ -58,7 +58,7 @@ void Peers::note_tickets(const Waiting& waiting) {
   for (const Waiter& waiter : waiting) largest_ticket_ = std::max(largest_ticket_, waiter.ticket);
 }
 
-void Peers::learn(NodeId from, const Message& message, Instant now, const Rules& rules,
+void Peers::learn(NodeId from, const Message& message, BootTime now, const Rules& rules,
                   NodeId needed) {
   for (const Ballot& ballot : message.ends) ended(ballot);
   Peer* const known = in_boot(from, message.boot, first_of(from, message.waiting), now, needed);
@@ -81,7 +81,7 @@ void Peers::learn(NodeId from, const Message& message, Instant now, const Rules&
   peer.attempt_k = message.k;
 }
 
-void Peers::merge(const Standings& standings, NodeId self, Instant now, const Rules& rules,
+void Peers::merge(const Standings& standings, NodeId self, BootTime now, const Rules& rules,
                   NodeId needed) {
   for (const Standing& standing : standings) {
     if (standing.member == kNobody || standing.member == self) continue;
@@ -121,7 +121,7 @@ void Peers::forget_attempt(NodeId member) {
   if (Peer* const peer = find(member)) peer->attempt = {};
 }
 
-void Peers::forget_waiters_before(NodeId member, Instant asked, QueuePosition first, Mode mode) {
+void Peers::forget_waiters_before(NodeId member, BootTime asked, QueuePosition first, Mode mode) {
   Peer* const peer = find(member);
   if (peer == nullptr || peer->fresh_until - peer->fresh_for > asked) return;
   peer->waiting.erase_if([&](const Waiter& waiter) {
@@ -129,7 +129,7 @@ void Peers::forget_waiters_before(NodeId member, Instant asked, QueuePosition fi
   });
 }
 
-void Peers::drop_passed(Instant now) {
+void Peers::drop_passed(BootTime now) {
   for (Peer& peer : peers_) {
     if (peer.fresh_until > now) continue;
     peer.waiting.clear();

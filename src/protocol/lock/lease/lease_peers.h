@@ -30,14 +30,14 @@ struct Peer {
   Boot boot{};
   Waiting waiting{};            // ordered by ticket; empty once `fresh_until` has passed
   std::uint32_t waiting_k = 0;  // number of the multicast that announced them
-  Instant fresh_until{};        // F after that multicast arrived
+  BootTime fresh_until{};       // F after that multicast arrived
   Nanos fresh_for{0};           // F for the length of the lease that it wants
   Ballot attempt{};             // ballot of its last ASK for the lease; expires with the waiters
   Mode attempt_mode = Mode::exclusive;
   Nanos attempt_length{0};
   std::uint32_t attempt_k = 0;
   std::uint32_t heard_k = 0;  // newest multicast received from the member itself
-  Instant heard_until{};      // r_j + L: after that its arrival time is unknown
+  BootTime heard_until{};     // r_j + L: after that its arrival time is unknown
 
   // Position of its first waiter; after all others if none waits.
   QueuePosition first() const;
@@ -62,9 +62,9 @@ class Peers {
   const std::vector<Peer>& all() const { return peers_; }
 
   // Handles a multicast from `from` itself. Keeps the entry of `needed` when it needs a free entry.
-  void learn(NodeId from, const Message& message, Instant now, const Rules& rules, NodeId needed);
+  void learn(NodeId from, const Message& message, BootTime now, const Rules& rules, NodeId needed);
   // Adds what the giver of a lease knew about others.
-  void merge(const Standings& standings, NodeId self, Instant now, const Rules& rules,
+  void merge(const Standings& standings, NodeId self, BootTime now, const Rules& rules,
              NodeId needed);
   // The members with the oldest waiters.
   Standings standings(NodeId taker) const;
@@ -73,8 +73,8 @@ class Peers {
   void ended(const Ballot& ballot);
   void forget_attempt(NodeId member);
   // `member` granted a request sent at `asked`: it would not have if one of its clients were first.
-  void forget_waiters_before(NodeId member, Instant asked, QueuePosition first, Mode mode);
-  void drop_passed(Instant now);
+  void forget_waiters_before(NodeId member, BootTime asked, QueuePosition first, Mode mode);
+  void drop_passed(BootTime now);
 
   bool has_waiters() const;
   std::uint64_t largest_ticket() const { return largest_ticket_; }
@@ -89,8 +89,8 @@ class Peers {
  private:
   Peer* find(NodeId member);
   // Null: no entry is free, and no entry ranks after `first`.
-  Peer* in_boot(NodeId member, Boot boot, QueuePosition first, Instant now, NodeId needed);
-  bool evict_one(QueuePosition first, Instant now, NodeId needed);
+  Peer* in_boot(NodeId member, Boot boot, QueuePosition first, BootTime now, NodeId needed);
+  bool evict_one(QueuePosition first, BootTime now, NodeId needed);
   void note_tickets(const Waiting& waiting);
 
   std::vector<Peer> peers_;           // by member, at most kMaxPeers

@@ -65,7 +65,7 @@ TEST(LeaseRestart, AbstainsAndCountsOn) {
   cluster.release(0, 1);
   for (const std::uint32_t site : {0U, 1U, 2U}) cluster.crash(site);
   for (const std::uint32_t site : {0U, 1U, 2U}) cluster.restart(site);
-  const Instant restarted = cluster.now();
+  const BootTime restarted = cluster.now();
   cluster.acquire(2, 7);
   cluster.pass(kRules.keep(kRules.longest) - 1ns);
   EXPECT_FALSE(cluster.granted(2, 7));

@@ -56,9 +56,9 @@ class Cluster {
   }
   // Lets time pass; due timers fire.
   void pass(Nanos span) {
-    const Instant end = now_ + span;
+    const BootTime end = now_ + span;
     for (;;) {
-      Instant first = end;
+      BootTime first = end;
       for (std::uint32_t i = 0; i < members_.size(); ++i)
         if (up_[i]) first = std::min(first, members_[i].timers().first());
       now_ = std::max(now_, first);
@@ -136,7 +136,7 @@ class Cluster {
   }
   const std::optional<Record>& disk(std::uint32_t site) const { return disks_[site]; }
   std::uint32_t writes() const { return writes_; }
-  Instant now() const { return now_; }
+  BootTime now() const { return now_; }
 
  private:
   Member make_member(std::uint32_t site, bool rebooted) const {
@@ -213,7 +213,7 @@ class Cluster {
   std::vector<Event> events_;
   std::uint32_t writes_ = 0;
   std::uint64_t tickets_ = 0;
-  Instant now_{Nanos{1'000'000'000'000}};
+  BootTime now_{Nanos{1'000'000'000'000}};
   Stream chance_{1, 0, 0};
 };
 

@@ -43,7 +43,7 @@ TEST(LeaseAskers, KeepsTheOldestWaiters) {
   const auto ask = [&](std::uint32_t member, std::uint64_t ticket) {
     Message message{.kind = Kind::ask, .boot = Boot{1}, .k = 1};
     message.waiting.push_back({ticket, Mode::exclusive});
-    peers.learn(NodeId{member}, message, Instant{}, kRules, kNobody);
+    peers.learn(NodeId{member}, message, BootTime{}, kRules, kNobody);
   };
   for (std::uint32_t i = 0; i < kMaxPeers; ++i) ask(i, 100 + i);
   ask(200, 1000);
