@@ -49,9 +49,10 @@ if(TEMPO_SANITIZE)
 endif()
 
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_BUILD_TYPE STREQUAL "Release")
-  # -O3 takes a third of the compile time of files that compute little, without benefit (decision 021).
-  set(TEMPO_LOW_OPT -O1)
-  set(TEMPO_TEST_OPTIMISATION ${TEMPO_LOW_OPT})
+  # -O3 takes a third of the compile time of files that compute little, without benefit; -Os makes tempod a tenth
+  # smaller (decision 021).
+  set(TEMPO_LOW_OPT -Os)
+  set(TEMPO_TEST_OPTIMISATION -O1)
   # With precompiled headers g++ 12 reports false overruns of strings in initializer lists.
   add_compile_options(-Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread)
 endif()

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <string_view>
 #include <variant>
@@ -13,6 +14,10 @@
 #include "base/units.h"
 
 namespace tempo::node {
+
+// A rate travels in parts in 10^12.
+inline std::int64_t to_ppt(double rate) { return std::llround(rate * 1e12); }
+inline double from_ppt(std::int64_t ppt) { return static_cast<double>(ppt) * 1e-12; }
 
 // A member's report to its master.
 struct Report {

@@ -72,8 +72,6 @@ struct SyncStep {
 };
 
 constexpr Nanos raw_of(Instant instant) { return instant.time_since_epoch(); }
-inline std::int64_t to_ppt(double rate) { return std::llround(rate * 1e12); }
-inline double from_ppt(std::int64_t ppt) { return static_cast<double>(ppt) * 1e-12; }
 // The part of a span that a rate makes of it.
 inline Nanos share_of(Nanos span, double rate) {
   return Nanos{std::llround(static_cast<double>(span.count()) * rate)};

@@ -20,8 +20,6 @@ constexpr double kSlopeGain = 0.25;      // weight of the newest round
 constexpr Nanos kObjections = 6s;        // an objection counts for this long
 constexpr NodeId kOwnClock = kNobody;    // this node in the ensemble
 
-double from_ppt(std::int64_t ppt) { return static_cast<double>(ppt) * 1e-12; }
-
 }  // namespace
 
 void TimeScale::begin(Instant now, bool young) {
