@@ -15,10 +15,10 @@ namespace tempo::ipc {
 namespace {
 
 constexpr auto kVerbNames = std::to_array<std::string_view>(
-    {"status",   "members",      "now",          "watch",      "events", "reelect",
-     "set-time", "trace",        "trace-follow", "doctor",     "lock",   "unlock",
-     "locks",    "forget",       "admit",        "elect",      "offer",  "stopped",
-     "withdraw", "resign-group", "groups",       "watch-group"});
+    {"status",   "members",  "now",          "watch",  "events",     "reelect",
+     "set-time", "trace",    "trace-follow", "doctor", "keys",       "lock",
+     "unlock",   "locks",    "forget",       "admit",  "elect",      "offer",
+     "stopped",  "withdraw", "resign-group", "groups", "watch-group"});
 static_assert(kVerbNames.size() == std::to_underlying(Verb::count));
 
 constexpr auto kCodeNames =

@@ -33,6 +33,7 @@ enum class Verb : std::uint8_t {
   trace,         // on
   trace_follow,  // a stream of trace lines
   doctor,        // problems that the daemon finds
+  keys,          // one snapshot, after all other members were asked to answer
   lock,          // name, id, shared, kind, lease_ns: requests a lock for this connection
   unlock,        // id: releases the lock, or cancels the request
   locks,         // the locks known on this host
@@ -108,7 +109,7 @@ Result<Request, Refusal> parse_request(std::string_view line);
 
 std::string done_line();  // set_time, trace, forget, admit
 std::string refusal_line(const Refusal& refusal);
-std::string status_line(std::string_view snapshot_json);  // status, watch; obs::to_json
+std::string status_line(std::string_view snapshot_json);  // status, watch, keys; obs::to_json
 std::string members_line(std::string_view members_json);  // obs::members_json
 
 struct Now {

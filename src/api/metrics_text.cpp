@@ -22,7 +22,7 @@ constexpr std::array<MetricHelp, 29> kMetrics{{
     {"tempo_timescale_generation", "gauge", "how often network time was set by hand"},
     {"tempo_exchanges_total", "counter", "timestamp exchanges with the reference"},
     {"tempo_may_lead", "gauge", "1 if this machine may become master"},
-    {"tempo_authenticated", "gauge", "1 if a key is in use"},
+    {"tempo_authenticated", "gauge", "1 if datagrams without a key are refused"},
     {"tempo_keys", "gauge", "number of valid keys"},
     {"tempo_warnings", "gauge", "number of warnings in tempo status"},
     {"tempo_members", "gauge", "number of known machines, including this one"},

@@ -38,6 +38,8 @@ void fields(View& view, const Visit& visit) {
   visit("self", view.self);
   visit("faulty", view.faulty);
   visit("heard_ago_s", view.heard_ago_s);
+  visit("seals", view.seals);
+  visit("opens", view.opens);
   visit("rate_ppm", view.rate_ppm);
   visit("sigma_us", view.sigma_us);
   visit("bound_us", view.bound_us);
@@ -70,6 +72,10 @@ void fields(View& view, const Visit& visit) {
   visit("profile", view.profile);
   visit("authenticated", view.authenticated);
   visit("keys", view.keys);
+  visit("sealing_key", view.sealing_key);
+  visit("opening_key", view.opening_key);
+  visit("key_change", view.key_change);
+  visit("keys_since_s", view.keys_since_s);
   visit("user", view.user);
   visit("capabilities", view.capabilities);
   visit("system_call_filter", view.system_call_filter);

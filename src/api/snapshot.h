@@ -33,6 +33,8 @@ struct NetworkView {
   bool operator==(const NetworkView&) const = default;
 };
 
+inline constexpr std::string_view kNoKeyName = "no key";  // in place of the id of a key
+
 struct MemberView {
   std::string name;
   std::string id;  // 16 hexadecimal digits
@@ -41,6 +43,10 @@ struct MemberView {
   bool self = false;       // this host
   bool faulty = false;     // the master excludes its clock from the average
   double heard_ago_s = 0;  // seconds since its last datagram
+  std::string seals{};     // id of the key that sealed its last datagram, or kNoKeyName
+  // The keys that it opens, ids or kNoKeyName. Of a key that this host does not have only the first
+  // four digits of the id are known.
+  std::vector<std::string> opens{};
   // On the master, as the member reported it; on a follower, as known there; unset: unknown.
   std::optional<double> rate_ppm;   // of its raw clock against the master's
   std::optional<double> sigma_us;   // scatter of its measurements
@@ -73,8 +79,12 @@ struct Snapshot {
   std::uint32_t pid = 0;
   double uptime_s = 0;
   std::string profile;
-  bool authenticated = false;  // a key is in use
+  bool authenticated = false;  // datagrams without a key are refused
   std::uint32_t keys = 0;      // valid keys
+  std::string sealing_key;     // id of the key that seals, or kNoKeyName
+  std::string opening_key;     // id of the other key, or kNoKeyName; empty: there is none
+  std::string key_change;      // last step of a key change: "added", "promoted"; empty: none
+  double keys_since_s = 0;     // seconds since these keys are in use
   // Confinement in force in the process that answers.
   std::string user;                       // name of its user
   std::vector<std::string> capabilities;  // effective ones: "sys_time", "net_bind_service"

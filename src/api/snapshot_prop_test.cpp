@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "api/key_report.h"
 #include "api/snapshot.h"
 
 namespace tempo::obs {
@@ -79,6 +80,8 @@ rc::Gen<MemberView> some_member() {
     draw(member.self);
     draw(member.faulty);
     member.heard_ago_s = *some_number();
+    member.seals = *some_text();
+    member.opens = *a_few(some_text());
     member.rate_ppm = *perhaps_number();
     member.sigma_us = *perhaps_number();
     member.bound_us = *perhaps_number();
@@ -115,6 +118,10 @@ rc::Gen<Snapshot> some_snapshot() {
     snapshot.profile = *some_text();
     draw(snapshot.authenticated);
     draw(snapshot.keys);
+    snapshot.sealing_key = *some_text();
+    snapshot.opening_key = *some_text();
+    snapshot.key_change = *some_text();
+    snapshot.keys_since_s = *some_number();
     snapshot.clock = *some_text();
     snapshot.status = *some_text();
     draw(snapshot.time_ns);
@@ -151,6 +158,8 @@ RC_GTEST_PROP(Snapshots, CanAlwaysBeShown, ()) {
   const Snapshot snapshot = *some_snapshot();
   RC_ASSERT(!status_text(snapshot).empty());
   RC_ASSERT(!members_text(snapshot).empty());
+  RC_ASSERT(!keys_text(snapshot).empty());
+  RC_ASSERT(!key_report(snapshot, 1).text.empty());
   RC_ASSERT(!metrics_text(snapshot).empty());
 }
 

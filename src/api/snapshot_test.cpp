@@ -25,6 +25,10 @@ Snapshot sample() {
                     .profile = "lan",
                     .authenticated = true,
                     .keys = 1,
+                    .sealing_key = "d9d0f181",
+                    .opening_key = "",
+                    .key_change = "",
+                    .keys_since_s = 60,
                     .user = "tempo",
                     .capabilities = {"net_bind_service", "sys_time"},
                     .system_call_filter = true,
@@ -111,12 +115,13 @@ TEST(SnapshotJson, HasThisForm) {
   EXPECT_EQ(
       to_json(snapshot),
       R"({"version":"1","name":"a\nb","id":"","cluster":"","pid":0,"uptime_s":0.0,)"
-      R"("profile":"","authenticated":false,"keys":0,"user":"","capabilities":[],)"
+      R"("profile":"","authenticated":false,"keys":0,"sealing_key":"","opening_key":"",)"
+      R"("key_change":"","keys_since_s":0.0,"user":"","capabilities":[],)"
       R"("system_call_filter":false,"clock":"","status":"","time_ns":"0",)"
       R"("earliest_ns":"0","latest_ns":"0","offset_us":0.0,"rate_ppm":0.0,"timescale_generation":0,)"
       R"("exchanges":0,"reference":"","may_lead":true,"locks":"","warnings":[],"networks":[],)"
       R"("members":[{"name":"c","id":"","address":"","role":"","self":false,)"
-      R"("faulty":false,"heard_ago_s":0.0}],"groups":[],"counters":{}})");
+      R"("faulty":false,"heard_ago_s":0.0,"seals":"","opens":[]}],"groups":[],"counters":{}})");
 }
 
 TEST(SnapshotJson, RoundTrips) { EXPECT_EQ(from_json(to_json(sample())), sample()); }
@@ -245,6 +250,7 @@ TEST(StatusText, OfAMasterWithWarnings) {
   Snapshot snapshot = sample();
   snapshot.status = "leads";
   snapshot.authenticated = false;
+  snapshot.keys = 0;
   snapshot.may_lead = false;
   snapshot.networks[0].state = "master";
   snapshot.networks[0].listed = 2;

@@ -137,8 +137,9 @@ std::string status_text(const Snapshot& snapshot) {
       "cluster",
       fmt::format("{}, {} member{}, profile {}, {}{}", snapshot.cluster, snapshot.members.size(),
                   snapshot.members.size() == 1 ? "" : "s", snapshot.profile,
-                  !snapshot.authenticated ? std::string("no key")
-                  : snapshot.keys == 1    ? std::string("authenticated with a key")
+                  snapshot.keys == 0        ? std::string("no key")
+                  : !snapshot.authenticated ? std::string("datagrams without a key are accepted")
+                  : snapshot.keys == 1      ? std::string("authenticated with a key")
                                        : fmt::format("authenticated, {} keys valid", snapshot.keys),
                   snapshot.may_lead ? "" : ", may not lead"));
   if (!snapshot.locks.empty()) text += line("locks", snapshot.locks);

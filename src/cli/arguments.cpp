@@ -36,12 +36,12 @@ int run_command_line(int argc, char** argv) {
                   "to set up.",
        .commands = {describe_time_commands, describe_lock_commands, describe_group_commands,
                     describe_operations_commands},
-       .topics = {{"Time",
-                   {"status", "now", "members", "watch", "wait-sync", "set-time", "clockdiff"}},
-                  {"Locks", {"lock", "locks", "forget", "admit", "fence-check"}},
-                  {"Groups", {"elect", "leader", "groups", "watch-group", "resign-group"}},
-                  {"Operations",
-                   {"doctor", "master", "reelect", "keygen", "trace", "demo", "completion"}}},
+       .topics =
+           {{"Time", {"status", "now", "members", "watch", "wait-sync", "set-time", "clockdiff"}},
+            {"Locks", {"lock", "locks", "forget", "admit", "fence-check"}},
+            {"Groups", {"elect", "leader", "groups", "watch-group", "resign-group"}},
+            {"Operations",
+             {"doctor", "master", "reelect", "keygen", "keys", "trace", "demo", "completion"}}},
        .wrappers = {"lock", "elect"},
        .removed = {{"resign", "'resign' was merged into 'reelect'; run 'tempo reelect'"}}},
       argc, argv);

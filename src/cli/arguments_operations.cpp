@@ -7,6 +7,7 @@
 #include "cli/operations/demo.h"
 #include "cli/operations/doctor.h"
 #include "cli/operations/keygen.h"
+#include "cli/operations/keys.h"
 #include "cli/operations/master.h"
 #include "cli/operations/requests.h"
 #include "cli/operations/trace.h"
@@ -30,14 +31,29 @@ void describe_keygen(CLI::App& command, KeygenArguments& arguments) {
                      "/etc/tempo/node-key");
   command.add_flag("--node", arguments.node,
                    "write a signing key for this machine only and print its public part");
-  command.add_flag("--force", arguments.force, "replace an existing file");
+  command.add_flag("--force", arguments.force,
+                   "replace an existing file; take a step that cuts members off");
   command.add_flag("--add", arguments.add,
-                   "rotate keys: put the new key first; the old one stays valid");
+                   "change the key, first step: the new key opens datagrams; the old one seals");
+  command.add_flag("--promote", arguments.promote,
+                   "second step: the new key seals; the old one still opens");
+  command.add_flag("--drop", arguments.drop, "last step: remove the old key");
+  command.add_flag("--withdraw", arguments.withdraw,
+                   "take --add back: remove the new key, which does not seal yet");
+  command.add_option("--key", arguments.key,
+                     "with --add: take the new key from the key file of another machine; - reads "
+                     "it from standard input");
+  describe_socket(command, arguments);
   describe_json(command, arguments);
   command.footer(
       help_end("  sudo tempo keygen\n"
-               "  sudo tempo keygen --add       then copy the file everywhere and reload tempod\n"
-               "  sudo tempo keygen --node | ssh other 'sudo tee -a /etc/tempo/node-list'"));
+               "  sudo tempo keygen --add       on one machine; then on the others:\n"
+               "  sudo cat /etc/tempo/key | ssh other 'sudo tempo keygen --add --key -'\n"
+               "  sudo tempo keygen --promote   on every machine\n"
+               "  sudo tempo keygen --drop      on every machine\n"
+               "  sudo tempo keygen --node | ssh other 'sudo tee -a /etc/tempo/node-list'",
+               "Each step needs 'systemctl reload tempod'. Begin a step when all machines have\n"
+               "taken the one before it; 'tempo keys' shows that."));
 }
 
 void add_trace(CLI::App& app, std::function<int()>& run) {
@@ -94,6 +110,10 @@ void describe_operations_commands(CLI::App& app, std::function<int()>& run) {
                      reelect, "  sudo tempo reelect");
   add_command(app, run, "keygen", "write a key file for the cluster, mode 0600", describe_keygen,
               keygen);
+  add_daemon_command(app, run, "keys",
+                     "show the keys of all members and the next step of a key change", keys,
+                     "  tempo keys\n"
+                     "  until tempo keys; do sleep 1; done; sudo tempo keygen --promote");
   add_trace(app, run);
   add_command(app, run, "demo", "run a small cluster on this machine and kill its master",
               describe_demo, demo);

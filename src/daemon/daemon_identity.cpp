@@ -68,18 +68,23 @@ Result<KeyFile> read_keys(const config::Settings& settings) {
     return std::unexpected(fmt::format(
         "key file: {0}: {1}; restore it, or create a key with 'tempo keygen --force {0}'", path,
         keys.error()));
-  return KeyFile{.text = std::move(file.text), .keys = auth::Keyring(std::move(*keys))};
+  return KeyFile{.text = std::move(file.text), .keys = auth::Keyring(*keys)};
 }
 
 Result<KeyFile> read_keys_again(const config::Settings& settings, const auth::Keyring& in_use) {
   TRY(file, read_keys(settings));
-  if (file.keys.empty() && !in_use.empty())
+  if (file.keys.empty() && in_use.sealing_id() != 0)
     return std::unexpected(
         settings.key_file.empty()
             ? "a reload does not remove the last key; restart tempod to run without a key"
             : fmt::format("key file: {} does not exist, but tempod uses a key; restore the file, "
                           "or restart tempod to run without a key",
                           settings.key_file));
+  if (file.keys.accepts_unsealed() && !in_use.accepts_unsealed())
+    return std::unexpected(
+        fmt::format("key file: {} accepts datagrams without a key, but tempod demands one; remove "
+                    "the line 'no-key', or restart tempod to accept them",
+                    settings.key_file));
   return file;
 }
 

@@ -56,7 +56,8 @@ struct KeyFile {
 // default path. Everything else is an error: a file that is empty, unreadable, not regular, of
 // another user than root and the daemon's, or open to others.
 Result<KeyFile> read_keys(const config::Settings& settings);
-// The same for a daemon that runs: also an error if it would lose its last key.
+// The same for a daemon that runs: also an error if it would lose the key that seals, or accept
+// datagrams without a key that it has refused so far.
 Result<KeyFile> read_keys_again(const config::Settings& settings, const auth::Keyring& in_use);
 
 }  // namespace tempo::daemon

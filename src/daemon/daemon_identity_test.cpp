@@ -107,5 +107,14 @@ TEST_F(KeyFiles, DoNotVanishInAReload) {
   EXPECT_TRUE(read_keys_again(settings_, {})) << "there was none before";
 }
 
+TEST_F(KeyFiles, DoNotBeginToAcceptUnsealedDatagramsInAReload) {
+  put("no-key open\n" + key_);
+  EXPECT_TRUE(read_keys(settings_)->keys.accepts_unsealed()) << "at start the operator has decided";
+  EXPECT_TRUE(read_keys_again(settings_, {})) << "the introduction of a first key";
+  const auto again = read_keys_again(settings_, auth::Keyring(auth::new_key()));
+  ASSERT_FALSE(again);
+  EXPECT_THAT(again.error(), HasSubstr("remove the line 'no-key', or restart tempod"));
+}
+
 }  // namespace
 }  // namespace tempo::daemon

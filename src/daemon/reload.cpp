@@ -171,7 +171,7 @@ Result<ReloadMessage> parse_reload(std::string_view text) {
   ReloadMessage message{.settings = std::move(*settings)};
   if (text.empty()) return message;
   TRY(keys, auth::parse_keys(text));
-  message.keys = auth::Keyring(std::move(keys));
+  message.keys = auth::Keyring(keys);
   return message;
 }
 

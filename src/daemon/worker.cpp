@@ -98,6 +98,7 @@ Worker::Worker(const DaemonIdentity& identity, Instruments instruments, const Pa
                .why_none = [this] { return locks_.status(); }}),
       reelect_({.transport = &transport_, .host = &host_, .events = &events_}),
       started_(now()),
+      keys_since_(started_),
       next_housekeeping_(started_ + kHousekeeping) {
   transport_.on_input(transport_handlers());
 }
@@ -222,6 +223,11 @@ void Worker::ask_members() {
   if (const auto question = remote_diagnosis_.ask(now())) transport_.broadcast(*question);
 }
 
+void Worker::ask_keys() {
+  ask_members();
+  transport_.ask_all();
+}
+
 bool Worker::members_answered() {
   const wire::Codec& codec = transport_.codec();
   std::size_t others = 0;
@@ -265,12 +271,19 @@ void Worker::reload(std::string_view text) {
   const auto message = parse_reload(text);
   if (!message) return log_error(fmt::format("reload: {}", message.error()));
   identity_.settings = changed(identity_.settings, message->settings);
+  if (message->keys.lines() != identity_.keys.lines()) keys_since_ = now();
   identity_.keys = message->keys;
   transport_.codec().set_keys(identity_.keys);
+  warn_of_keys();
   sync_rules_ = sync_rules(identity_.settings);
   set_log_level(identity_.settings.log_level);
   for (std::uint8_t i = 0; i < transport_.links().count(); ++i) set_leadership(i);
   update_networks(true);
+}
+
+void Worker::warn_of_keys() const {
+  if (const std::string warning = key_warning(identity_.keys); !warning.empty())
+    log_warning(warning);
 }
 
 // --- the loop ---
@@ -290,7 +303,7 @@ int Worker::run() {
     locks_.use_etcd(loop_, identity_.settings.etcd_socket, identity_.host);
   host_.start();
   for (std::uint8_t i = 0; i < links.count(); ++i) join(i);
-  if (!transport_.codec().sealed()) log_warning(kNoKey);
+  warn_of_keys();
   notifier_.ready("looking for a master");
 
   while (!stopping_) {
@@ -361,6 +374,7 @@ obs::Snapshot Worker::snapshot() {
                         .links = &transport_.links(),
                         .now = now(),
                         .started = started_,
+                        .keys_since = keys_since_,
                         .duplicate_id = duplicate_id_,
                         .clock_error = clock_.error(),
                         .incompatible_peer = incompatible_peers_.about(now()),

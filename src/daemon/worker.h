@@ -71,6 +71,8 @@ class Worker {
   // Asks all other members for their findings. `member_findings` is complete when
   // `members_answered`.
   void ask_members();
+  // The same; each member names its keys, also if it has just answered another host.
+  void ask_keys();
   bool members_answered();
   std::vector<ipc::MemberFindings> member_findings() const;
   // Called after every round of the loop, at least four times a second.
@@ -91,6 +93,7 @@ class Worker {
   void write_record(std::uint64_t number, const locks::LockRecord& record);
   void receive_from_parent();
   void reload(std::string_view text);
+  void warn_of_keys() const;
   void check_id();
   void housekeeping();
   void stop_cleanly();
@@ -116,6 +119,7 @@ class Worker {
   sys::Notifier notifier_ = sys::Notifier::from_environment();
   std::function<void()> each_round_;
   Instant started_;
+  Instant keys_since_;  // start, or the last change of the keys
   Instant next_housekeeping_;
   std::uint64_t stalls_ = 0;
   bool duplicate_id_ = false;  // another machine has the id of this host: do not lead

@@ -18,6 +18,7 @@ namespace tempo::sys {
 namespace {
 
 constexpr mode_t kMode = 0644;
+constexpr mode_t kSecretMode = 0600;
 constexpr std::size_t kMaxRecord = std::size_t{1} << 20;  // longest record, in bytes
 
 std::string directory_of(const std::string& path) {
@@ -99,8 +100,13 @@ FileText read_generation(const std::string& path, std::size_t most) {
 // --- writing ---
 
 std::unexpected<std::string> write_failure(const std::string& path, int error) {
-  return std::unexpected(fmt::format("cannot write {}: {}; free space or check the rights of {}",
-                                     path, std::strerror(error), directory_of(path)));
+  const std::string directory = directory_of(path);
+  std::string cure = "free space or check the rights of " + directory;
+  if (error == ENOENT) cure = "create its directory first";
+  if (error == EEXIST) cure = "it exists and was not changed";
+  if (error == EACCES || error == EPERM)
+    cure = "check the rights of " + directory + ", or run this as root";
+  return std::unexpected(fmt::format("cannot write {}: {}; {}", path, std::strerror(error), cure));
 }
 
 bool write_all(const Descriptor& file, std::string_view text) {
@@ -114,27 +120,32 @@ bool write_all(const Descriptor& file, std::string_view text) {
 }
 
 // Writes a new file and returns when its contents are on disk. A link in its place is not followed.
-Result<void> write_fresh(const std::string& path, std::string_view text) {
+Result<void> write_fresh(const std::string& path, std::string_view text, mode_t mode = kMode) {
   ::unlink(path.c_str());  // of a writer that died
   const Descriptor file{
-      ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kMode)};
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)};
   if (file.none()) return write_failure(path, errno);
   // The mode does not depend on the umask: the worker has another user and reads these files.
-  if (::fchmod(file.number(), kMode) == 0 && write_all(file, text) && ::fsync(file.number()) == 0)
+  if (::fchmod(file.number(), mode) == 0 && write_all(file, text) && ::fsync(file.number()) == 0)
     return {};
   const int error = errno;
   ::unlink(path.c_str());
   return write_failure(path, error);
 }
 
-// The new name is durable only after fsync() of the directory.
-Result<void> put_in_place(const std::string& fresh, const std::string& path) {
+// Changes a name in the directory of `path`; the change is durable only after fsync() of the
+// directory.
+template <class Change>
+Result<void> change_name(const std::string& path, Change change) {
   const Descriptor directory{
       ::open(directory_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-  if (directory.none() || ::rename(fresh.c_str(), path.c_str()) != 0 ||
-      ::fsync(directory.number()) != 0)
+  if (directory.none() || change() != 0 || ::fsync(directory.number()) != 0)
     return write_failure(path, errno);
   return {};
+}
+
+Result<void> put_in_place(const std::string& fresh, const std::string& path) {
+  return change_name(path, [&] { return ::rename(fresh.c_str(), path.c_str()); });
 }
 
 }  // namespace
@@ -161,6 +172,19 @@ Result<void> replace_file(const std::string& path, std::string_view text) {
   const std::string fresh = path + ".new";
   if (auto written = write_fresh(fresh, text); !written) return written;
   return put_in_place(fresh, path);
+}
+
+Result<void> write_secret(const std::string& path, std::string_view text, WriteMode mode) {
+  const std::string fresh = path + ".new";
+  if (auto written = write_fresh(fresh, text, kSecretMode); !written) return written;
+  if (mode == WriteMode::replace) return put_in_place(fresh, path);
+  auto linked = change_name(path, [&] { return ::link(fresh.c_str(), path.c_str()); });
+  ::unlink(fresh.c_str());
+  return linked;
+}
+
+Result<void> remove_file(const std::string& path) {
+  return change_name(path, [&] { return ::unlink(path.c_str()); });
 }
 
 Record read_record(const std::string& path, std::size_t most) {

@@ -39,6 +39,15 @@ FileText read_secret(const std::string& path, std::size_t most, std::span<const 
 // Replaces a file, with mode 0644. The contents and the name are on disk when this returns.
 Result<void> replace_file(const std::string& path, std::string_view text);
 
+enum class WriteMode : std::uint8_t {
+  create,  // an existing file is an error and stays as it is
+  replace
+};
+// The same for a secret, with mode 0600.
+Result<void> write_secret(const std::string& path, std::string_view text, WriteMode mode);
+// Removes a file. Its name is gone from the disk when this returns.
+Result<void> remove_file(const std::string& path);
+
 struct Record {
   FileState state = FileState::absent;  // absent: both generations are
   std::string text{};                   // good: the text of the last `write_record`

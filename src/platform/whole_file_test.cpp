@@ -107,6 +107,24 @@ TEST_F(WholeFile, DoesNotDependOnTheUmask) {
   EXPECT_EQ(mode_of(directory_ + "/other"), 0644U);
 }
 
+TEST_F(WholeFile, WritesSecretsForTheirOwnerOnly) {
+  const mode_t before = ::umask(0);
+  ASSERT_TRUE(write_secret(path_, "one", WriteMode::create));
+  ::umask(before);
+  EXPECT_EQ(mode_of(path_), 0600U);
+  const auto again = write_secret(path_, "two", WriteMode::create);
+  ASSERT_FALSE(again);
+  EXPECT_THAT(again.error(), HasSubstr("it exists and was not changed"));
+  EXPECT_EQ(bytes_of(path_), "one");
+  ASSERT_TRUE(write_secret(path_, "two", WriteMode::replace));
+  EXPECT_EQ(bytes_of(path_), "two");
+  EXPECT_EQ(mode_of(path_), 0600U);
+  EXPECT_FALSE(fs::exists(path_ + ".new"));
+  ASSERT_TRUE(remove_file(path_));
+  EXPECT_FALSE(fs::exists(path_));
+  EXPECT_FALSE(remove_file(path_));
+}
+
 TEST_F(WholeFile, LeavesNothingBehindIfItCannotWrite) {
   const auto written = replace_file("/nonexistent/record", "text");
   ASSERT_FALSE(written);

@@ -1,4 +1,5 @@
 // `tempo keygen`: files that only their owner can read, never overwritten by mistake, rotated.
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -8,7 +9,7 @@
 #include <unistd.h>
 
 #include "program.h"
-#include "protocol/auth/keyring.h"
+#include "protocol/auth/key_rotation.h"
 #include "protocol/auth/node_keys.h"
 
 namespace tempo {
@@ -24,10 +25,10 @@ unsigned mode_of(const std::string& path) {
   return status.st_mode & 07777U;
 }
 
-std::vector<auth::Key> keys_in(const TemporaryFile& file) {
-  const auto keys = auth::parse_keys(file.text());
-  EXPECT_TRUE(keys) << keys.error();
-  return keys.value_or(std::vector<auth::Key>{});
+auth::KeyLines keys_in(const TemporaryFile& file) {
+  const auto lines = auth::parse_keys(file.text());
+  EXPECT_TRUE(lines) << lines.error();
+  return lines.value_or(auth::KeyLines{});
 }
 
 TEST(Keygen, WritesAFileForItsOwnerOnly) {
@@ -38,9 +39,9 @@ TEST(Keygen, WritesAFileForItsOwnerOnly) {
   EXPECT_EQ(ended.status, 0) << ended.err;
   EXPECT_EQ(mode_of(file.path()), 0600U);
   ASSERT_EQ(keys_in(file).size(), 1U);
-  EXPECT_THAT(ended.out, HasSubstr(fmt::format("{:08x}", auth::key_id(keys_in(file)[0]))));
+  EXPECT_THAT(ended.out, HasSubstr(auth::key_name(keys_in(file)[0].key)));
   // Other users may see the output; it must not contain the key.
-  EXPECT_THAT(ended.out, Not(HasSubstr(auth::key_line(keys_in(file)[0]).substr(12))));
+  EXPECT_THAT(ended.out, Not(HasSubstr(auth::text_of(keys_in(file)[0]).substr(12, 64))));
 }
 
 TEST(Keygen, OverwritesOnlyWithForce) {
@@ -48,37 +49,84 @@ TEST(Keygen, OverwritesOnlyWithForce) {
   std::ofstream(file.path()) << "precious";
   const Ended ended = tempo("keygen " + file.path());
   EXPECT_EQ(ended.status, 2);
-  EXPECT_EQ(ended.err, "tempo: " + file.path() +
-                           " exists and was not changed; --add puts a new key before the existing "
-                           "one, --force replaces the file\n");
+  EXPECT_EQ(ended.err, "tempo: cannot write " + file.path() +
+                           ": File exists; it exists and was not changed; --add changes the key of "
+                           "a running cluster, --force replaces the file\n");
   EXPECT_EQ(file.text(), "precious");
   EXPECT_EQ(tempo("keygen --force " + file.path()).status, 0);
   EXPECT_EQ(keys_in(file).size(), 1U);
   EXPECT_EQ(mode_of(file.path()), 0600U);
 }
 
-TEST(Keygen, RotatesKeys) {
+TEST(Keygen, ChangesTheKeyInThreeSteps) {
   const TemporaryFile file("key");
   ASSERT_EQ(tempo("keygen " + file.path()).status, 0);
-  const auto first = keys_in(file);
-  const Ended ended = tempo("keygen --add --json " + file.path());
-  EXPECT_EQ(ended.status, 0) << ended.err;
-  EXPECT_EQ(data_of(ended.out)["keys"], 2);
-  const auto second = keys_in(file);
-  ASSERT_EQ(second.size(), 2U);
-  EXPECT_NE(second[0], first[0]);
-  EXPECT_EQ(second[1], first[0]);
-  // The next rotation drops the oldest key.
-  ASSERT_EQ(tempo("keygen --add " + file.path()).status, 0);
-  const auto third = keys_in(file);
-  ASSERT_EQ(third.size(), 2U);
-  EXPECT_EQ(third[1], second[0]);
+  const auth::KeyLines first = keys_in(file);
+  const Ended added = tempo("keygen --add " + file.path());
+  EXPECT_EQ(added.status, 0) << added.err;
+  ASSERT_EQ(keys_in(file).size(), 2U);
+  const auth::Key fresh = keys_in(file)[1].key;
+  EXPECT_EQ(keys_in(file), auth::add_key(first, fresh));
+  EXPECT_THAT(added.out, HasSubstr("Key " + auth::key_name(fresh) + " is in"));
+  EXPECT_THAT(added.out, Not(HasSubstr(file.text().substr(file.text().size() - 71, 64))));
   EXPECT_EQ(mode_of(file.path()), 0600U);
+  const json promoted = data_of(tempo("keygen --promote --json " + file.path()).out);
+  EXPECT_EQ(promoted["keys"], 2);
+  EXPECT_EQ(promoted["seals"], auth::key_name(fresh));
+  EXPECT_EQ(promoted["accepts_unsealed"], false);
+  EXPECT_EQ(tempo("keygen --drop " + file.path()).status, 0);
+  EXPECT_EQ(keys_in(file), auth::KeyLines{{.key = fresh}});
+  EXPECT_EQ(mode_of(file.path()), 0600U);
+}
+
+TEST(Keygen, AddsTheKeyOfAnotherMachine) {
+  const TemporaryFile file("key");
+  const TemporaryFile other("other-key");
+  ASSERT_EQ(tempo("keygen " + file.path()).status, 0);
+  std::ofstream(other.path()) << file.text();
+  ASSERT_EQ(tempo("keygen --add " + file.path()).status, 0);
+  const std::string add = "keygen --add --key " + file.path() + ' ' + other.path();
+  EXPECT_EQ(tempo(add).status, 0);
+  EXPECT_EQ(keys_in(other), keys_in(file));
+  const Ended again = tempo(add);
+  EXPECT_EQ(again.status, 0) << "a step can be repeated";
+  EXPECT_THAT(again.out, HasSubstr("already"));
+  EXPECT_EQ(tempo("keygen --withdraw " + other.path()).status, 0);
+  EXPECT_EQ(keys_in(other).size(), 1U);
+  EXPECT_THAT(tempo("keygen --add --key /nonexistent " + other.path()).err,
+              HasSubstr("--key needs the key file of another machine"));
+}
+
+TEST(Keygen, IntroducesAFirstKey) {
+  const TemporaryFile file("key");
+  const Ended added = tempo("keygen --add " + file.path());
+  EXPECT_EQ(added.status, 0) << added.err;
+  EXPECT_THAT(added.out, HasSubstr("accepts datagrams without a key"));
+  ASSERT_EQ(keys_in(file).size(), 2U);
+  EXPECT_EQ(keys_in(file)[0], auth::KeyLine{});
+  EXPECT_EQ(tempo("keygen --withdraw " + file.path()).status, 0);
+  EXPECT_FALSE(std::filesystem::exists(file.path())) << "as before";
+  ASSERT_EQ(tempo("keygen --add " + file.path()).status, 0);
+  EXPECT_EQ(data_of(tempo("keygen --promote --json " + file.path()).out)["accepts_unsealed"], true);
+  EXPECT_EQ(tempo("keygen --drop " + file.path()).status, 0);
+  EXPECT_EQ(keys_in(file).size(), 1U);
+  EXPECT_EQ(mode_of(file.path()), 0600U);
+}
+
+TEST(Keygen, RefusesAStepOutOfOrder) {
+  const TemporaryFile file("key");
+  EXPECT_THAT(tempo("keygen --promote " + file.path()).err, HasSubstr("does not exist"));
+  ASSERT_EQ(tempo("keygen " + file.path()).status, 0);
+  const std::string before = file.text();
+  for (const char* step : {"--promote", "--drop", "--withdraw"})
+    EXPECT_EQ(tempo(fmt::format("keygen {} {}", step, file.path())).status, 2) << step;
+  EXPECT_EQ(file.text(), before);
+  EXPECT_EQ(tempo("keygen --add --promote " + file.path()).status, 2);
+  EXPECT_EQ(tempo("keygen --key x " + file.path()).status, 2);
 }
 
 TEST(Keygen, DoesNotAddToAnInvalidFile) {
   const TemporaryFile file("key");
-  EXPECT_EQ(tempo("keygen --add " + file.path()).status, 2);
   std::ofstream(file.path()) << "tempo-key-1 abc\n";
   const Ended ended = tempo("keygen --add " + file.path());
   EXPECT_EQ(ended.status, 2);
@@ -90,7 +138,7 @@ TEST(Keygen, PrintsOrRefuses) {
   EXPECT_TRUE(auth::parse_keys(tempo("keygen -").out));
   EXPECT_NE(tempo("keygen -").out, tempo("keygen -").out);
   EXPECT_EQ(tempo("keygen --add -").status, 2);
-  EXPECT_EQ(tempo("keygen --add --force x").status, 2);
+  EXPECT_EQ(tempo("keygen --add --drop x").status, 2);
   const Ended ended = tempo("keygen /nonexistent/key");
   EXPECT_EQ(ended.status, 2);
   EXPECT_THAT(ended.err, HasSubstr("create its directory first"));
@@ -108,7 +156,7 @@ TEST(Keygen, PrintsOnlyThePublicPartOfANodeKey) {
   EXPECT_THAT(ended.err, Not(HasSubstr(auth::node_key_line(*seed).substr(17))));
   const Ended again = tempo("keygen --node " + file.path());
   EXPECT_EQ(again.status, 2);
-  EXPECT_THAT(again.err, HasSubstr("exists and was not changed; --force replaces it"));
+  EXPECT_THAT(again.err, HasSubstr("exists and was not changed; --force replaces"));
   EXPECT_EQ(auth::parse_node_key(file.text()), seed);
   EXPECT_EQ(tempo("keygen --node --force " + file.path()).status, 0);
   EXPECT_NE(auth::parse_node_key(file.text()), seed);

@@ -94,6 +94,8 @@ wait-sync --within 1s
 watch --lines 2
 keygen {directory}/key
 keygen --add {directory}/key
+keygen --promote {directory}/key
+keys
 keygen --node {directory}/node-key
 fence-check {directory}/fence 7
 fence-check {directory}/fence 3

@@ -103,7 +103,7 @@ TEST_F(Netns, ReloadsSettings) {
   const auto first = static_cast<std::size_t>(site.master());
   // A second key, readable only by root, and a master that may no longer lead.
   std::ofstream(site.directory() + "/key", std::ios::app)
-      << "tempo-key-1 " << std::string(63, 'c') << "d\n";
+      << "tempo-key-1 " << std::string(63, 'c') << "d open\n";
   configure(first, "may-lead = false\npriority = 3\n");
   for (std::size_t i = 0; i < 2; ++i) site.host(i).reload();
   ASSERT_TRUE(site.wait(10s, [&] {

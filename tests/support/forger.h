@@ -35,7 +35,7 @@ class Forger {
   explicit Forger(const wire::Datagram& captured);
 
   wire::Datagram captured_;
-  auth::Keyring foreign_{{auth::new_key()}};
+  auth::Keyring foreign_{auth::new_key()};
   std::uint64_t made_ = 0;
 };
 

@@ -226,15 +226,26 @@ Findings key_findings(const config::Settings& settings) {
   }
   std::string text;
   for (char c = 0; text.size() <= kMaxKeyFile && in.get(c);) text += c;
-  const auto keys = auth::parse_keys(text);
-  if (!keys)
-    findings.push_back(problem(fmt::format("the key file {} is invalid: {}", path, keys.error()),
+  const auto lines = auth::parse_keys(text);
+  if (!lines) {
+    findings.push_back(problem(fmt::format("the key file {} is invalid: {}", path, lines.error()),
                                fmt::format("copy it from another machine, or write a new one with "
                                            "'tempo keygen --force {}'",
                                            path)));
+    return findings;
+  }
+  const auth::Keyring keys(*lines);
+  if (keys.accepts_unsealed())
+    findings.push_back(problem(
+        fmt::format("the key file {} accepts datagrams without a key: any machine on this network "
+                    "can set the time",
+                    path),
+        fmt::format("finish the introduction of key {} with 'tempo keygen {}' on every machine",
+                    auth::key_name_of(keys.sealing_id() == 0 ? keys.other_id() : keys.sealing_id()),
+                    keys.sealing_id() == 0 ? "--promote" : "--drop")));
   else if (findings.empty())
     findings.push_back(ok(fmt::format("the key file {} has {} key{}; only its owner can read it",
-                                      path, keys->size(), keys->size() == 1 ? "" : "s")));
+                                      path, keys.size(), keys.size() == 1 ? "" : "s")));
   return findings;
 }
 

@@ -147,7 +147,7 @@ TEST(Doctor, ChecksTheKey) {
               ElementsAre("note: no key: any machine on this network can set the time"));
   settings.key_file_given = true;
   EXPECT_THAT(lines_of(key_findings(settings)), ElementsAre(HasSubstr("problem: the key file")));
-  system.file("key", auth::key_line(auth::new_key()) + "\n");
+  system.file("key", auth::text_of({.key = auth::new_key()}) + "\n");
   chmod(settings.key_file.c_str(), 0640);
   EXPECT_THAT(lines_of(key_findings(settings)),
               ElementsAre("problem: other users can read the key file " + settings.key_file +
@@ -156,6 +156,10 @@ TEST(Doctor, ChecksTheKey) {
   EXPECT_THAT(lines_of(key_findings(settings)),
               ElementsAre("ok: the key file " + settings.key_file +
                           " has 1 key; only its owner can read it"));
+  system.file("key", "no-key open\n" + auth::text_of({.key = auth::new_key()}) + "\n");
+  EXPECT_THAT(lines_of(key_findings(settings)),
+              ElementsAre(HasSubstr("problem: the key file " + settings.key_file +
+                                    " accepts datagrams without a key")));
   system.file("key", "tempo-key-1 12\n");
   EXPECT_THAT(lines_of(key_findings(settings)), ElementsAre(HasSubstr("is invalid: line 1")));
 }

@@ -57,7 +57,8 @@ std::string masked(std::string line, std::string_view address) {
   };
   for (const std::string_view key :
        {"time_ns", "earliest_ns", "latest_ns", "at_ns", "until_ns", "token", "term", "pid",
-        "uptime_s", "left_s", "since_s", "heard_ago_s", "offset_us", "rate_ppm", "epoch_round"})
+        "uptime_s", "left_s", "since_s", "heard_ago_s", "keys_since_s", "offset_us", "rate_ppm",
+        "epoch_round"})
     mask(key, "<number>");
   for (const std::string_view key :
        {"version", "user", "capabilities", "counters", "address", "master_id"})

@@ -22,6 +22,37 @@ std::string_view clock_name(config::ClockKind kind) {
 
 double microseconds(Nanos span) { return static_cast<double>(span.count()) * 1e-3; }
 
+void add_keys(const DaemonView& view, obs::Snapshot& shot) {
+  const auth::Keyring& keys = view.identity->keys;
+  shot.authenticated = !keys.accepts_unsealed();
+  shot.keys = static_cast<std::uint32_t>(keys.size());
+  shot.sealing_key = auth::key_name_of(keys.sealing_id());
+  shot.keys_since_s = std::chrono::duration<double>(view.now - view.keys_since).count();
+  if (!keys.rotates()) return;
+  shot.opening_key = auth::key_name_of(keys.other_id());
+  shot.key_change = keys.lines().back().role == auth::KeyRole::seal ? "promoted" : "added";
+}
+
+// The name of the other key that a member opens; empty: there is none.
+std::string other_key_name(const auth::Keyring& keys, wire::ShortKey other) {
+  if (other == wire::kNoOtherKey) return "";
+  for (const std::uint32_t id : {keys.sealing_id(), keys.other_id(), 0U})
+    if (wire::short_key(wire::KeyId{id}) == other) return auth::key_name_of(id);
+  return fmt::format("{:04x}", std::to_underlying(other));
+}
+
+void add_keys_of(const DaemonView& view, const wire::Directory::Host& host,
+                 obs::MemberView& shown) {
+  const auth::Keyring& keys = view.identity->keys;
+  const bool self = host.node == view.codec->self();
+  shown.seals = auth::key_name_of(self ? keys.sealing_id() : std::to_underlying(host.key));
+  shown.opens.push_back(shown.seals);
+  const std::string other = !self            ? other_key_name(keys, host.other_key)
+                            : keys.rotates() ? auth::key_name_of(keys.other_id())
+                                             : "";
+  if (!other.empty()) shown.opens.push_back(other);
+}
+
 void add_host(const DaemonView& view, obs::Snapshot& shot) {
   const DaemonIdentity& identity = *view.identity;
   shot.version = kTempoVersion;
@@ -31,15 +62,15 @@ void add_host(const DaemonView& view, obs::Snapshot& shot) {
   shot.pid = static_cast<std::uint32_t>(::getpid());
   shot.uptime_s = std::chrono::duration<double>(view.now - view.started).count();
   shot.profile = identity.settings.profile;
-  shot.authenticated = view.codec->sealed();
-  shot.keys = static_cast<std::uint32_t>(identity.keys.size());
+  add_keys(view, shot);
   shot.may_lead = identity.settings.may_lead && !view.duplicate_id;
   static const sys::Confinement confinement = sys::confinement_in_force();  // final in a worker
   shot.user = confinement.user;
   shot.capabilities = confinement.capabilities;
   shot.system_call_filter = confinement.filter;
   shot.locks = view.locks;
-  if (!view.codec->sealed()) shot.warnings.emplace_back(kNoKey);
+  if (std::string warning = key_warning(identity.keys); !warning.empty())
+    shot.warnings.push_back(std::move(warning));
   if (view.duplicate_id)
     shot.warnings.push_back(
         fmt::format("another machine has the same id, {}: neither will lead; give one of them "
@@ -105,6 +136,7 @@ void add_members(const DaemonView& view, obs::Snapshot& shot) {
     shown.role = state_name(host.node == master ? election::State::master : election::State::slave);
     if (self && !shot.networks.empty()) shown.role = shot.networks.front().state;
     shown.address = view.links->address_of(host.node);
+    add_keys_of(view, host, shown);
     if (!self)
       shown.heard_ago_s = std::chrono::duration<double>(view.now - host.last_heard).count();
     if (const node::Sync::Member* member = view.node->sync().members().find(host.node)) {
@@ -171,6 +203,21 @@ obs::Snapshot make_snapshot(const DaemonView& view) {
   add_groups(view, shot);
   add_counters(view, shot);
   return shot;
+}
+
+std::string key_warning(const auth::Keyring& keys) {
+  if (!keys.accepts_unsealed()) return "";
+  if (keys.empty())
+    return "no key: any machine on the network can become master; create a key with 'tempo keygen'";
+  if (keys.sealing_id() == 0)
+    return fmt::format(
+        "datagrams are sent and accepted without a key: any machine on the network can become "
+        "master; when all members open key {}, run 'tempo keygen --promote' on each",
+        auth::key_name_of(keys.other_id()));
+  return fmt::format(
+      "datagrams without a key are accepted: any machine on the network can become master; when "
+      "all members seal with key {}, run 'tempo keygen --drop' on each",
+      auth::key_name_of(keys.sealing_id()));
 }
 
 std::string_view state_name(election::State state) {

@@ -18,9 +18,6 @@
 
 namespace tempo::daemon {
 
-inline constexpr const char* kNoKey =
-    "no key: any machine on the network can become master; create a key with 'tempo keygen'";
-
 struct DaemonView {
   const DaemonIdentity* identity = nullptr;
   const wire::Codec* codec = nullptr;
@@ -28,6 +25,7 @@ struct DaemonView {
   const Links* links = nullptr;
   Instant now{};
   Instant started{};
+  Instant keys_since{};             // the keys are in use since then
   bool duplicate_id = false;        // another machine has the id of this host
   std::string clock_error{};        // last error of the system clock; empty: none
   std::string incompatible_peer{};  // warning about an incompatible daemon; empty: none
@@ -39,6 +37,9 @@ struct DaemonView {
   std::vector<groups::Known> groups{};  // all groups known here
 };
 obs::Snapshot make_snapshot(const DaemonView& view);
+
+// Why any machine on the network could become master, and the cure; empty: it needs a key.
+std::string key_warning(const auth::Keyring& keys);
 
 // Name of an election state for users: the election's own name, except that a slave of the papers
 // is a follower.

@@ -50,6 +50,8 @@ Requests::Entry Requests::entry_of(ipc::Verb verb) {
       return {Privilege::read, &Requests::stream};
     case ipc::Verb::doctor:
       return {Privilege::read, &Requests::doctor};
+    case ipc::Verb::keys:
+      return {Privilege::read, &Requests::keys};
     case ipc::Verb::reelect:
       return {Privilege::change, &Requests::reelect};
     case ipc::Verb::set_time:
@@ -152,6 +154,16 @@ std::string Requests::doctor(Connection& client, const ipc::Request& request) {
   client.defer([this]() -> std::optional<std::string> {
     if (!worker_->members_answered()) return std::nullopt;
     return ipc::findings_line(findings_in(worker_->snapshot()), worker_->member_findings());
+  });
+  return "";
+}
+
+// A follower hears other followers seldom: their answers say which keys they have now.
+std::string Requests::keys(Connection& client, const ipc::Request& /*request*/) {
+  worker_->ask_keys();
+  client.defer([this]() -> std::optional<std::string> {
+    if (!worker_->members_answered()) return std::nullopt;
+    return ipc::status_line(obs::to_json(worker_->snapshot()));
   });
   return "";
 }

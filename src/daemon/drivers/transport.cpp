@@ -89,6 +89,17 @@ void Transport::broadcast(const wire::DiagnosticBody& body) {
   links_.broadcast_everywhere({buffer.data(), codec_.encode(body, buffer)});
 }
 
+void Transport::ask_all() {
+  const Instant now = oscillator_->now();
+  codec_.directory().for_each([&](const wire::Directory::Host& host) {
+    if (!host.heard || host.node == codec_.self()) return;
+    std::array<std::byte, wire::kMaxBytes> buffer;
+    for (std::uint8_t i = 0; i < links_.count(); ++i)
+      if (const std::size_t size = codec_.ask(now, i, host.node, buffer); size > 0)
+        links_.send(i, host.node, {buffer.data(), size}, std::nullopt);
+  });
+}
+
 // --- receiving ---
 
 void Transport::receive(std::uint8_t network) {

@@ -28,6 +28,8 @@ class Transport {
   void carry_out(const Output<host::Host>& output);  // a send or a broadcast
   void send(std::uint8_t network, NodeId to, const wire::DiagnosticBody& body);
   void broadcast(const wire::DiagnosticBody& body);
+  // Asks every known host for a sign of life; its answer names its keys.
+  void ask_all();
 
   struct Handlers {
     std::function<void(NodeId from, const host::Host::Message& message)> message{};

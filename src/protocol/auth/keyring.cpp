@@ -24,6 +24,9 @@ constexpr Domain kDatagramDomain{'t', 'e', 'm', 'p', 'o', '-', 'd', 'a',
 constexpr Domain kHashDomain{'t', 'e', 'm', 'p', 'o', '-', 'h', 'a', 's', 'h', '-', '2'};
 
 constexpr std::string_view kKeyPrefix = "tempo-key-1";
+constexpr std::string_view kNoKeyPrefix = "no-key";
+constexpr std::string_view kSeal = "seal";
+constexpr std::string_view kOpen = "open";
 constexpr std::string_view kNodeKeyPrefix = "tempo-node-key-1";
 constexpr std::string_view kNodeListPrefix = "tempo-node-1";
 constexpr std::string_view kHex = "0123456789abcdef";
@@ -89,37 +92,71 @@ Result<Key> parse_digits(std::string_view digits) {
   return key;
 }
 
-Result<Key> parse_line(std::string_view line, std::string_view prefix) {
-  const std::size_t gap = std::min(line.find_first_of(kBlank), line.size());
-  if (line.substr(0, gap) != prefix)
-    return std::unexpected("a key line must begin with '" + std::string(prefix) + "'");
-  return parse_digits(trimmed(line.substr(gap)));
+// Splits off the first word.
+std::string_view take_word(std::string_view& text) {
+  const std::size_t end = std::min(text.find_first_of(kBlank), text.size());
+  const std::string_view word = text.substr(0, end);
+  text = trimmed(text.substr(end));
+  return word;
 }
 
-// Parses lines of a prefix and a key; at most `max_keys` keys.
-Result<std::vector<Key>> parse_lines(std::string_view text, std::string_view prefix,
-                                     std::size_t max_keys) {
-  std::vector<Key> keys;
+Result<Key> parse_line(std::string_view line, std::string_view prefix) {
+  if (take_word(line) != prefix)
+    return std::unexpected("a key line must begin with '" + std::string(prefix) + "'");
+  return parse_digits(line);
+}
+
+Result<KeyLine> parse_key_line(std::string_view line) {
+  const std::string_view prefix = take_word(line);
+  KeyLine parsed;
+  if (prefix == kKeyPrefix) {
+    TRY(key, parse_digits(take_word(line)));
+    parsed.key = key;
+    if (line.empty()) return parsed;
+  } else if (prefix != kNoKeyPrefix) {
+    return std::unexpected("a key line must begin with '" + std::string(kKeyPrefix) + "' or '" +
+                           std::string(kNoKeyPrefix) + "'");
+  }
+  if (line != kSeal && line != kOpen)
+    return std::unexpected("the role of a key must be 'seal' or 'open'");
+  parsed.role = line == kSeal ? KeyRole::seal : KeyRole::open;
+  return parsed;
+}
+
+// Calls `take` with the contents of each line that has any, until it returns an error; that error,
+// with the number of its line.
+template <class Take>
+Result<void> for_each_line(std::string_view text, Take take) {
   for (std::size_t number = 1; !text.empty(); ++number) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     const std::string_view content = trimmed(line.substr(0, line.find('#')));
     if (content.empty()) continue;
-
-    const auto refuse = [number](const std::string& why) {
-      return std::unexpected("line " + std::to_string(number) + ": " + why);
-    };
-    const auto key = parse_line(content, prefix);
-    if (!key) return refuse(key.error());
-    if (keys.size() == max_keys)
-      return refuse(max_keys == 1
-                        ? "too many keys; at most 1 is allowed"
-                        : "too many keys; at most " + std::to_string(max_keys) + " are allowed");
-    if (std::ranges::find(keys, *key) != keys.end())
-      return refuse("duplicate key; remove this line");
-    keys.push_back(*key);
+    if (const Result<void> taken = take(content); !taken)
+      return std::unexpected("line " + std::to_string(number) + ": " + taken.error());
   }
+  return {};
+}
+
+std::string too_many(std::string_view what, std::size_t most) {
+  return "too many " + std::string(what) + "; at most " + std::to_string(most) +
+         (most == 1 ? " is allowed" : " are allowed");
+}
+
+// Parses lines of a prefix and a key; at most `max_keys` keys.
+Result<std::vector<Key>> parse_lines(std::string_view text, std::string_view prefix,
+                                     std::size_t max_keys) {
+  std::vector<Key> keys;
+  const auto read = for_each_line(text, [&](std::string_view content) -> Result<void> {
+    TRY(key, parse_line(content, prefix));
+    if (keys.size() == max_keys) return std::unexpected(too_many("keys", max_keys));
+    if (std::ranges::find(keys, key) != keys.end())
+      return std::unexpected(std::string("duplicate key; remove this line"));
+    keys.push_back(key);
+    return {};
+  });
+  if (!read) return std::unexpected(read.error());
   if (keys.empty()) return std::unexpected(std::string("contains no key"));
   return keys;
 }
@@ -140,11 +177,34 @@ std::string_view name_of(Error error) {
   return kErrorNames[std::to_underlying(error)];
 }
 
-Result<std::vector<Key>> parse_keys(std::string_view text) {
-  return parse_lines(text, kKeyPrefix, kMaxKeys);
+Result<std::vector<KeyLine>> parse_keys(std::string_view text) {
+  std::vector<KeyLine> lines;
+  const auto read = for_each_line(text, [&](std::string_view content) -> Result<void> {
+    TRY(line, parse_key_line(content));
+    if (lines.size() == kMaxKeys) return std::unexpected(too_many("keys", kMaxKeys));
+    if (std::ranges::find(lines, line.key, &KeyLine::key) != lines.end())
+      return std::unexpected(std::string("duplicate key; remove this line"));
+    if (line.role == KeyRole::seal &&
+        std::ranges::find(lines, KeyRole::seal, &KeyLine::role) != lines.end())
+      return std::unexpected(std::string(
+          "a second key that seals; write 'open' at the end of the line that only opens"));
+    lines.push_back(line);
+    return {};
+  });
+  if (!read) return std::unexpected(read.error());
+  if (std::ranges::all_of(lines, all_zero, &KeyLine::key))
+    return std::unexpected(std::string("contains no key"));
+  if (std::ranges::find(lines, KeyRole::seal, &KeyLine::role) == lines.end())
+    return std::unexpected(
+        std::string("no key seals; write 'seal' at the end of the line that every machine has"));
+  return lines;
 }
 
-std::string key_line(const Key& key) { return line_of(kKeyPrefix, key); }
+std::string text_of(const KeyLine& line) {
+  const std::string_view role = line.role == KeyRole::seal ? kSeal : kOpen;
+  return (all_zero(line.key) ? std::string(kNoKeyPrefix) : line_of(kKeyPrefix, line.key)) + ' ' +
+         std::string(role);
+}
 
 Key new_key() {
   initialize_library();
@@ -153,7 +213,17 @@ Key new_key() {
   return key;
 }
 
+std::string key_name(const Key& key) { return key_name_of(key_id(key)); }
+
+std::string key_name_of(std::uint32_t id) {
+  if (id == 0) return "no key";
+  std::string name;
+  for (unsigned shift = 32; shift > 0; shift -= 4) name += kHex[id >> (shift - 4) & 15U];
+  return name;
+}
+
 std::uint32_t key_id(const Key& key) {
+  if (all_zero(key)) return 0;
   const auto id = static_cast<std::uint32_t>(keyed_hash(key, "key id", "") >> 32U);
   return id == 0 ? 1 : id;
 }
@@ -177,37 +247,50 @@ std::uint64_t keyed_hash(const Key& key, std::string_view purpose, std::string_v
   return value == 0 ? 1 : value;
 }
 
-Keyring::Keyring(const std::vector<Key>& keys) {
-  CHECK(keys.size() <= kMaxKeys);
-  initialize_library();
-  for (const Key& key : keys) keys_.push_back({.key = key, .id = key_id(key)});
+Keyring::Keyring(const std::vector<KeyLine>& lines) : lines_(lines) {
+  CHECK(lines_.size() <= kMaxKeys);
+  CHECK(std::ranges::count(lines_, KeyRole::seal, &KeyLine::role) == 1);
+  for (const KeyLine& line : lines_) ids_.push_back(key_id(line.key));
+  const auto sealing = std::ranges::find(lines_, KeyRole::seal, &KeyLine::role);
+  sealing_ = static_cast<std::size_t>(sealing - lines_.begin());
 }
 
-std::uint32_t Keyring::sealing_id() const { return keys_.empty() ? 0 : keys_.front().id; }
+std::size_t Keyring::size() const {
+  return lines_.size() - static_cast<std::size_t>(std::ranges::count(ids_, 0U));
+}
+
+bool Keyring::accepts_unsealed() const { return find(0) != nullptr; }
+
+std::uint32_t Keyring::sealing_id() const { return ids_[sealing_]; }
+
+std::uint32_t Keyring::other_id() const { return rotates() ? ids_[1 - sealing_] : 0; }
+
+const KeyLine* Keyring::find(std::uint32_t id) const {
+  for (std::size_t i = 0; i < ids_.size(); ++i)
+    if (ids_[i] == id) return &lines_[i];
+  return nullptr;
+}
 
 std::uint64_t Keyring::cluster_id(std::string_view name, std::uint32_t key) const {
   if (key == 0) return keyed_hash(Key{}, "cluster", name);
-  const auto named = std::ranges::find(keys_, key, &Named::id);
-  CHECK(named != keys_.end());
+  const KeyLine* const named = find(key);
+  CHECK(named != nullptr);
   return keyed_hash(named->key, "cluster", name);
 }
 
 std::size_t Keyring::seal(std::span<std::byte> buffer, std::size_t size) const {
-  if (keys_.empty()) return size;
+  if (sealing_id() == 0) return size;
   CHECK(size <= buffer.size() && buffer.size() - size >= kTagBytes);
-  const Tag tag = tag_of(keys_.front().key, buffer.first(size));
+  const Tag tag = tag_of(lines_[sealing_].key, buffer.first(size));
   std::ranges::copy(std::as_bytes(std::span(tag)), buffer.subspan(size).begin());
   return size + kTagBytes;
 }
 
 Result<std::span<const std::byte>, Error> Keyring::open(std::span<const std::byte> datagram,
                                                         std::uint32_t key) const {
-  if (key == 0) {
-    if (!keys_.empty()) return std::unexpected(Error::not_sealed);
-    return datagram;
-  }
-  const auto named = std::ranges::find(keys_, key, &Named::id);
-  if (named == keys_.end()) return std::unexpected(Error::unknown_key);
+  const KeyLine* const named = find(key);
+  if (named == nullptr) return std::unexpected(key == 0 ? Error::not_sealed : Error::unknown_key);
+  if (key == 0) return datagram;
   if (datagram.size() < kTagBytes) return std::unexpected(Error::forged);
   const auto bytes = datagram.first(datagram.size() - kTagBytes);
   const Tag tag = tag_of(named->key, bytes);

@@ -81,7 +81,7 @@ TEST(NodeKeys, RoundTripThroughText) {
 
 TEST(NodeKeys, ReportParseErrors) {
   EXPECT_THAT(parse_node_key("").error(), HasSubstr("contains no key"));
-  EXPECT_THAT(parse_node_key(key_line(seed(1))).error(),
+  EXPECT_THAT(parse_node_key(text_of({.key = seed(1)})).error(),
               HasSubstr("line 1: a key line must begin with 'tempo-node-key-1'"));
   const std::string twice = node_key_line(seed(1)) + '\n' + node_key_line(seed(2)) + '\n';
   EXPECT_THAT(parse_node_key(twice).error(),

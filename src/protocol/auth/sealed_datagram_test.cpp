@@ -26,7 +26,7 @@ static_assert(kTagBytes == wire::kTagBytes);
 Keyring example_ring() {
   Key key{};
   for (std::size_t i = 0; i < key.size(); ++i) key[i] = static_cast<std::byte>(i + 1);
-  return Keyring({key});
+  return Keyring(key);
 }
 
 wire::Datagram example(const Keyring& ring) {

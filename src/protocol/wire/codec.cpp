@@ -12,6 +12,10 @@ namespace {
 Process process_of(const Header& header) {
   return {.host = header.sender, .incarnation = header.incarnation, .nonce = header.nonce};
 }
+void note_keys(Directory::Host& host, const Header& header) {
+  host.key = header.key;
+  host.other_key = header.other_key;
+}
 Process process_of(const Directory::Host& host) {
   return {.host = host.id, .incarnation = host.incarnation, .nonce = host.nonce};
 }
@@ -189,6 +193,7 @@ Result<Codec::Received, DropReason> Codec::receive_hello(Instant now, std::uint8
   if (host == nullptr) return std::unexpected(DropReason::too_many_hosts);
   host->window.advance(header.number);
   host->challenge = header.challenge;
+  note_keys(*host, header);
   release(now, network, from);
   return Received{.from = host->node, .proved = true, .content = hello};
 }
@@ -227,6 +232,7 @@ Result<Codec::Received, DropReason> Codec::receive(Instant now, const Liveness::
   Directory::Host* const host = believe(now, held.network, header, proved);
   CHECK(host != nullptr && host->window.fresh(header.number));
   if (newest && !broadcast) host->challenge = header.challenge;
+  if (newest) note_keys(*host, header);
   if (!datagram.name.text().empty()) host->name = datagram.name;
   if (proved)
     release(now, held.network, from);
@@ -425,6 +431,8 @@ ClusterId Codec::cluster(KeyId key) const {
 
 std::size_t Codec::write(Datagram& datagram, std::span<std::byte, kMaxBytes> out) {
   datagram.header.key = KeyId{options_.keys.sealing_id()};
+  datagram.header.other_key =
+      options_.keys.rotates() ? short_key(KeyId{options_.keys.other_id()}) : kNoOtherKey;
   datagram.header.cluster = cluster(datagram.header.key);
   datagram.header.sender = options_.self;
   datagram.header.incarnation = options_.incarnation;

@@ -106,7 +106,7 @@ class Codec {
   // Node number of a host, assigned if it is new; kNobody: too many hosts.
   NodeId number_of(HostId host) { return directory_.number_of(host); }
   NodeId self() const { return self_; }
-  bool sealed() const { return !options_.keys.empty(); }
+  const auth::Keyring& keys() const { return options_.keys; }
   // Another process with our host id has repeated a challenge.
   bool id_taken() const { return id_taken_; }
 

@@ -66,7 +66,7 @@ TEST(Codec, RefusesRevisionOneByName) {
   older[2] = std::byte{1};
   older[5] = static_cast<std::byte>(older.size() + kTagBytes);
   older.resize(older.size() + kTagBytes);
-  auth::Keyring({key_of(1)}).seal(older, older.size() - kTagBytes);
+  auth::Keyring(key_of(1)).seal(older, older.size() - kTagBytes);
   EXPECT_EQ(drop_reason(ours.decode(kNow, 0, kNow, older)), DropReason::malformed);
   EXPECT_EQ(ours.incompatible_revision(), 1);
 }
@@ -337,6 +337,35 @@ TEST(Codec, KeysCanBeChangedHostByHost) {
   Codec new_first = codec_of({.id = 2, .keys = {key_of(2), key_of(1)}});
   EXPECT_TRUE(heard(old_first, new_first, encoded(new_first, loop_of(new_first))));
   EXPECT_TRUE(heard(new_first, old_first, encoded(old_first, loop_of(old_first))));
+  const Directory::Host* const seen =
+      old_first.directory().find(new_first.directory().host_of(new_first.self()));
+  ASSERT_NE(seen, nullptr);
+  EXPECT_EQ(std::to_underlying(seen->key), auth::key_id(key_of(2)));
+  EXPECT_EQ(seen->other_key, short_key(KeyId{auth::key_id(key_of(1))}));
+}
+
+// One process is one member in every step of a key change: a reload changes neither its identity
+// nor what the others have learnt of it.
+TEST(Codec, AFirstKeyIsIntroducedHostByHost) {
+  const auth::KeyLine opens{.key = key_of(1), .role = auth::KeyRole::open};
+  const std::vector<auth::Keyring> steps{
+      auth::Keyring(), auth::Keyring({auth::KeyLine{}, opens}),
+      auth::Keyring({auth::KeyLine{.role = auth::KeyRole::open}, {.key = key_of(1)}}),
+      auth::Keyring(key_of(1))};
+  Codec one = codec_of({.id = 1, .keys = {}});
+  Codec other = codec_of({.id = 2, .keys = {}});
+  EXPECT_TRUE(heard(one, other, encoded(other, loop_of(other))));
+  EXPECT_TRUE(heard(other, one, encoded(one, loop_of(one))));
+  for (std::size_t i = 1; i < steps.size(); ++i) {
+    for (Codec* const changed : {&one, &other}) {
+      changed->set_keys(steps[i]);
+      EXPECT_TRUE(one.decode(kNow, 0, kNow, encoded(other, loop_of(other)))) << i;
+      EXPECT_TRUE(other.decode(kNow, 0, kNow, encoded(one, loop_of(one)))) << i;
+    }
+  }
+  Codec keyless = codec_of({.id = 3, .keys = {}});
+  EXPECT_EQ(drop_reason(one.decode(kNow, 0, kNow, encoded(keyless, loop_of(keyless)))),
+            DropReason::not_sealed);
 }
 
 TEST(Codec, DropsTimesThatWouldOverflow) {

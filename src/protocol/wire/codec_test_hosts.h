@@ -30,13 +30,22 @@ struct HostOptions {
   int revision = kRevision;
 };
 
+// The first key seals, the others open.
+inline auth::Keyring ring_of(const std::vector<auth::Key>& keys) {
+  if (keys.empty()) return {};
+  std::vector<auth::KeyLine> lines;
+  for (const auth::Key& key : keys)
+    lines.push_back({key, lines.empty() ? auth::KeyRole::seal : auth::KeyRole::open});
+  return auth::Keyring(lines);
+}
+
 inline Codec codec_of(const HostOptions& options) {
   return Codec({.self = HostId{options.id << 50},
                 .incarnation = Incarnation{options.incarnation},
                 .nonce = Nonce{options.nonce},
                 .name = Name("host" + std::to_string(options.id)),
                 .cluster = options.cluster,
-                .keys = options.keys.empty() ? auth::Keyring() : auth::Keyring(options.keys),
+                .keys = ring_of(options.keys),
                 .secret = auth::new_key(),
                 .exchange_interval = options.exchange_interval,
                 .revision = static_cast<std::uint8_t>(options.revision)});

@@ -72,8 +72,7 @@ struct StatedHeader {
     io.constant(kVersion);
     io(header.revision);
     io.constant(std::uint8_t{0});  // flags: none defined
-    io(self.length);
-    io.constant(std::uint16_t{0});
+    io(self.length, header.other_key);
     io(header.cluster, header.sender, header.incarnation, header.key);
     if (!self.common) io(header.number, header.nonce, header.challenge, header.response);
   }
@@ -246,6 +245,12 @@ class Parser {
 std::string_view name_of(Error error) {
   CHECK(error < Error::count);
   return kErrorNames[std::to_underlying(error)];
+}
+
+ShortKey short_key(KeyId key) {
+  if (key == kNoKey) return kOpensUnsealed;
+  constexpr std::uint32_t kReserved = 2;
+  return ShortKey{static_cast<std::uint16_t>(std::max(std::to_underlying(key) >> 16U, kReserved))};
 }
 
 std::uint64_t bound_of(std::uint16_t written) {

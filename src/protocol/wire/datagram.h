@@ -47,6 +47,11 @@ std::uint64_t bound_of(std::uint16_t written);
 enum class ClusterId : std::uint64_t {};
 enum class KeyId : std::uint32_t {};
 inline constexpr KeyId kNoKey{0};
+// The other key that the sender of a datagram opens, in two bytes.
+enum class ShortKey : std::uint16_t {};
+inline constexpr ShortKey kNoOtherKey{0};
+inline constexpr ShortKey kOpensUnsealed{1};  // it accepts datagrams that are not sealed
+ShortKey short_key(KeyId key);        // the upper 16 bits, at least 2; kNoKey: kOpensUnsealed
 enum class Nonce : std::uint64_t {};  // random number of one incarnation
 
 struct Header {
@@ -60,6 +65,7 @@ struct Header {
   std::uint64_t challenge = 0;  // for the receiver to repeat; 0: a broadcast
   std::uint64_t response = 0;  // newest challenge of the receiver; 0: none is known, or a broadcast
   std::uint8_t revision = kRevision;
+  ShortKey other_key = kNoOtherKey;
 
   bool operator==(const Header&) const = default;
 };

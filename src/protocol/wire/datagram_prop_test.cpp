@@ -68,7 +68,8 @@ Datagram any_datagram() {
                      .number = any<std::uint64_t>(),
                      .nonce = Nonce{any<std::uint64_t>()},
                      .challenge = any<std::uint64_t>(),
-                     .response = any<std::uint64_t>()};
+                     .response = any<std::uint64_t>(),
+                     .other_key = any<ShortKey>()};
   datagram.name = Name(*rc::gen::arbitrary<std::string>());
   if (*rc::gen::arbitrary<bool>()) datagram.view = any<std::uint64_t>();
   if (*rc::gen::arbitrary<bool>())

@@ -279,10 +279,20 @@ TEST(Datagram, IgnoresReservedBytes) {
   body.will_follow = false;
   body.objects = false;
   Bytes bytes = bytes_of(datagram);
-  for (const std::size_t at :
-       {std::size_t{3}, std::size_t{6}, std::size_t{7}, kFirst + 2, kFirst + 3})
-    bytes[at] = std::byte{0xff};
+  for (const std::size_t at : {std::size_t{3}, kFirst + 2, kFirst + 3}) bytes[at] = std::byte{0xff};
   bytes[kFirst + 1] |= std::byte{0xf8};
+  EXPECT_EQ(parse(bytes).value(), datagram);
+}
+
+TEST(Datagram, NamesTheOtherKeyThatItsSenderOpens) {
+  EXPECT_EQ(short_key(KeyId{0xd9d0f181}), ShortKey{0xd9d0});
+  EXPECT_EQ(short_key(KeyId{0x00017777}), ShortKey{2}) << "0 and 1 have other meanings";
+  EXPECT_EQ(short_key(kNoKey), kOpensUnsealed);
+  Datagram datagram = sample_sync();
+  datagram.header.other_key = ShortKey{0xd9d0};
+  const Bytes bytes = bytes_of(datagram);
+  EXPECT_EQ(bytes[6], std::byte{0xd9});
+  EXPECT_EQ(bytes[7], std::byte{0xd0});
   EXPECT_EQ(parse(bytes).value(), datagram);
 }
 

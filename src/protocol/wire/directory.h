@@ -31,12 +31,14 @@ class Directory {
     // The process that was live last, and the datagrams received from it.
     Incarnation incarnation{};
     Nonce nonce{};
-    bool heard = false;           // there was one; false: other hosts only mentioned this one
-    Instant last_heard{};         // time of its last datagram
-    Instant proved{};             // time of its last response to a challenge (liveness.h)
-    std::uint8_t networks = 0;    // bit n: it has responded over network n
-    std::uint32_t changes = 0;    // live processes of this host before it
-    std::uint64_t challenge = 0;  // its newest one
+    bool heard = false;                // there was one; false: other hosts only mentioned this one
+    Instant last_heard{};              // time of its last datagram
+    Instant proved{};                  // time of its last response to a challenge (liveness.h)
+    std::uint8_t networks = 0;         // bit n: it has responded over network n
+    std::uint32_t changes = 0;         // live processes of this host before it
+    std::uint64_t challenge = 0;       // its newest one
+    KeyId key = kNoKey;                // seals its newest datagram
+    ShortKey other_key = kNoOtherKey;  // the other key that it opens
     auth::ReplayWindow window;
   };
 
