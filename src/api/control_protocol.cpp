@@ -15,10 +15,10 @@ namespace tempo::ipc {
 namespace {
 
 constexpr auto kVerbNames = std::to_array<std::string_view>(
-    {"status",   "members",  "now",          "watch",  "events",     "reelect",
-     "set-time", "trace",    "trace-follow", "doctor", "keys",       "lock",
-     "unlock",   "locks",    "forget",       "admit",  "elect",      "offer",
-     "stopped",  "withdraw", "resign-group", "groups", "watch-group"});
+    {"status",   "members", "now",          "watch",        "events", "reelect",
+     "set-time", "trace",   "trace-follow", "doctor",       "keys",   "invite",
+     "lock",     "unlock",  "locks",        "forget",       "admit",  "elect",
+     "offer",    "stopped", "withdraw",     "resign-group", "groups", "watch-group"});
 static_assert(kVerbNames.size() == std::to_underlying(Verb::count));
 
 constexpr auto kCodeNames =
@@ -85,7 +85,8 @@ bool streams(Verb verb) {
 }
 
 bool changes(Verb verb) {
-  return verb == Verb::reelect || verb == Verb::set_time || verb == Verb::trace;
+  return verb == Verb::reelect || verb == Verb::set_time || verb == Verb::trace ||
+         verb == Verb::invite;
 }
 
 bool locks(Verb verb) { return verb == Verb::lock || verb == Verb::unlock; }
@@ -249,6 +250,18 @@ std::string reelected_line(const Reelected& reelected) {
       .add("ok", true)
       .add("reelect",
            Json::object().add("master", reelected.master).add("network", reelected.network))
+      .line();
+}
+
+std::string invited_line(const Invited& invited) {
+  return Json::object()
+      .add("v", kVersion)
+      .add("ok", true)
+      .add("invitation", Json::object()
+                             .add("token", invited.token)
+                             .add("valid_s", std::uint64_t{invited.valid_s})
+                             .add("cluster", invited.cluster)
+                             .add("port", std::uint64_t{invited.port}))
       .line();
 }
 
@@ -431,6 +444,18 @@ Result<Reelected> reelected_of(const Reply& reply) {
   const auto master = json->text_at("master");
   if (!master) return missing("master that has resigned");
   return Reelected{.master = *master, .network = json->text_at("network").value_or("")};
+}
+
+Result<Invited> invited_of(const Reply& reply) {
+  const auto json = reply.body.at("invitation");
+  if (!json) return missing("invitation");
+  const auto token = json->text_at("token");
+  const auto port = json->count_at("port");
+  if (!token || !port || !std::in_range<std::uint16_t>(*port)) return missing("valid invitation");
+  return Invited{.token = *token,
+                 .valid_s = static_cast<std::uint32_t>(json->count_at("valid_s").value_or(0)),
+                 .cluster = json->text_at("cluster").value_or(""),
+                 .port = static_cast<std::uint16_t>(*port)};
 }
 
 Result<std::string> trace_of(const Reply& reply) {

@@ -34,6 +34,7 @@ enum class Verb : std::uint8_t {
   trace_follow,  // a stream of trace lines
   doctor,        // problems that the daemon finds
   keys,          // one snapshot, after all other members were asked to answer
+  invite,        // a token for a newcomer
   lock,          // name, id, shared, kind, lease_ns: requests a lock for this connection
   unlock,        // id: releases the lock, or cancels the request
   locks,         // the locks known on this host
@@ -139,6 +140,16 @@ struct Reelected {
 };
 std::string reelected_line(const Reelected& reelected);
 
+struct Invited {
+  std::string token;
+  std::uint32_t valid_s = 0;  // seconds that it is valid
+  std::string cluster;        // name of the cluster
+  std::uint16_t port = 0;     // UDP port of the members
+
+  bool operator==(const Invited&) const = default;
+};
+std::string invited_line(const Invited& invited);
+
 std::string trace_line(std::string_view trace);
 
 struct Finding {
@@ -223,6 +234,7 @@ Result<Reply> parse_reply(std::string_view line);
 Result<Now> now_of(const Reply& reply);
 Result<Event> event_of(const Reply& reply);
 Result<Reelected> reelected_of(const Reply& reply);
+Result<Invited> invited_of(const Reply& reply);
 Result<std::string> trace_of(const Reply& reply);
 Result<std::vector<Finding>> findings_of(const Reply& reply);
 Result<std::vector<MemberFindings>> members_findings_of(const Reply& reply);

@@ -6,6 +6,7 @@
 #include "cli/arguments_topics.h"
 #include "cli/operations/demo.h"
 #include "cli/operations/doctor.h"
+#include "cli/operations/invite.h"
 #include "cli/operations/keygen.h"
 #include "cli/operations/keys.h"
 #include "cli/operations/master.h"
@@ -54,6 +55,27 @@ void describe_keygen(CLI::App& command, KeygenArguments& arguments) {
                "  sudo tempo keygen --node | ssh other 'sudo tee -a /etc/tempo/node-list'",
                "Each step needs 'systemctl reload tempod'. Begin a step when all machines have\n"
                "taken the one before it; 'tempo keys' shows that."));
+}
+
+void describe_join(CLI::App& command, JoinArguments& arguments) {
+  command.add_option("token", arguments.token, "token of 'tempo invite'; - reads standard input")
+      ->required();
+  command.add_option("--peer", arguments.peers,
+                     "address of a member; default: all networks of this machine; repeatable");
+  command.add_option("--port", arguments.port, "UDP port of the members")->capture_default_str();
+  command.add_option("--config", arguments.config, "configuration file; written unless it exists")
+      ->capture_default_str();
+  command.add_option("--key-file", arguments.key_file,
+                     "key file to write; default: that of the configuration");
+  command.add_option("--timeout", arguments.timeout, "longest wait for a member")
+      ->capture_default_str();
+  command.add_flag("--force", arguments.force, "replace an existing key file");
+  describe_json(command, arguments);
+  command.footer(help_end(
+      "  sudo tempo join 5xk2-...\n"
+      "  ssh member sudo tempo invite | sudo tempo join -\n"
+      "  sudo tempo join --peer 192.0.2.7 5xk2-...",
+      "The machine gets the name and the keys of the cluster. tempod need not run meanwhile."));
 }
 
 void add_trace(CLI::App& app, std::function<int()>& run) {
@@ -114,6 +136,13 @@ void describe_operations_commands(CLI::App& app, std::function<int()>& run) {
                      "show the keys of all members and the next step of a key change", keys,
                      "  tempo keys\n"
                      "  until tempo keys; do sleep 1; done; sudo tempo keygen --promote");
+  add_daemon_command(app, run, "invite",
+                     "print a token with which one new machine can join, within ten minutes",
+                     invite,
+                     "  sudo tempo invite\n"
+                     "  sudo tempo invite | ssh newcomer sudo tempo join -");
+  add_command(app, run, "join", "join a cluster with a token of one of its members", describe_join,
+              join);
   add_trace(app, run);
   add_command(app, run, "demo", "run a small cluster on this machine and kill its master",
               describe_demo, demo);

@@ -16,6 +16,7 @@
 #include "daemon/log.h"
 #include "daemon/reload.h"
 #include "machine/overloaded.h"
+#include "platform/clocks/boot_clock.h"
 #include "platform/whole_file.h"
 
 namespace tempo::daemon {
@@ -147,25 +148,28 @@ void Worker::write_record(std::uint64_t number, const locks::LockRecord& record)
 // --- networks ---
 
 Transport::Handlers Worker::transport_handlers() {
-  return {.message = [this](NodeId from,
-                            const Host::Message& message) { host_.receive(from, message); },
-          .diagnostic =
-              [this](std::uint8_t network, NodeId from, const wire::DiagnosticBody& body) {
-                receive_diagnostic(network, from, body);
-              },
-          .incompatible =
-              [this](const std::string& address, std::uint8_t revision) {
-                if (auto warning = incompatible_peers_.receive(now(), address, revision))
-                  events_.emit("other-revision", *std::move(warning));
-              },
-          .departed =
-              [this](std::uint8_t network, const Links::Departed& departed) {
-                command_node(Node::ClockCommand{
-                    .command = node::Departed{.peer = departed.host,
-                                              .exchange = departed.exchange,
-                                              .at = std::min(departed.at, now())},
-                    .network = network});
-              }};
+  return {
+      .message = [this](NodeId from,
+                        const Host::Message& message) { host_.receive(from, message); },
+      .diagnostic =
+          [this](std::uint8_t network, NodeId from, const wire::DiagnosticBody& body) {
+            receive_diagnostic(network, from, body);
+          },
+      .incompatible =
+          [this](const std::string& address, std::uint8_t revision) {
+            if (auto warning = incompatible_peers_.receive(now(), address, revision))
+              events_.emit("other-revision", *std::move(warning));
+          },
+      .join = [this](std::uint8_t network, const sys::Address& from,
+                     std::span<const std::byte> request) { receive_join(network, from, request); },
+      .departed =
+          [this](std::uint8_t network, const Links::Departed& departed) {
+            command_node(
+                Node::ClockCommand{.command = node::Departed{.peer = departed.host,
+                                                             .exchange = departed.exchange,
+                                                             .at = std::min(departed.at, now())},
+                                   .network = network});
+          }};
 }
 
 void Worker::update_networks(bool other_settings) {
@@ -217,6 +221,38 @@ void Worker::receive_diagnostic(std::uint8_t network, NodeId from,
   for (const wire::DiagnosticBody& answer :
        remote_diagnosis_.answer(now(), body, findings_in(snapshot())))
     transport_.send(network, from, answer);
+}
+
+Result<ipc::Invited> Worker::invite() {
+  if (identity_.keys.empty())
+    return std::unexpected(
+        "this cluster has no key, so every machine on the network is a member already; introduce a "
+        "key with 'tempo keygen --add'");
+  const auto token = invitations_.invite(sys::boot_clock());
+  if (!token)
+    return std::unexpected(
+        fmt::format("{} invitations are valid already; wait until one is used or expires",
+                    auth::Invitations::kMax));
+  return ipc::Invited{.token = auth::token_text(*token),
+                      .valid_s = static_cast<std::uint32_t>(auth::Invitations::kValidFor / 1s),
+                      .cluster = identity_.settings.cluster,
+                      .port = identity_.settings.port};
+}
+
+// Requests without a valid token have no answer; a counter shows them.
+void Worker::receive_join(std::uint8_t network, const sys::Address& from,
+                          std::span<const std::byte> request) {
+  const auto joined = invitations_.receive(sys::boot_clock(), request,
+                                           {.cluster = identity_.settings.cluster,
+                                            .port = identity_.settings.port,
+                                            .member = identity_.name,
+                                            .keys = identity_.keys.lines()});
+  if (!joined) return;
+  transport_.links().send(network, from, joined->answer);
+  if (joined->first)
+    events_.emit("joined",
+                 fmt::format("{} ({}) has used an invitation and has the keys of the cluster",
+                             joined->name, from.text()));
 }
 
 void Worker::ask_members() {
@@ -382,6 +418,8 @@ obs::Snapshot Worker::snapshot() {
                         .stalls = stalls_,
                         .reelect_honoured = reelect_.limiter().honoured(),
                         .reelect_refused = reelect_.limiter().refused(),
+                        .joined = invitations_.joined(),
+                        .joins_refused = invitations_.refused(),
                         .locks = locks_.configured() ? locks_.status() : "",
                         .groups = groups_.known()});
 }

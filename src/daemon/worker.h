@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,7 @@
 #include "platform/host.h"
 #include "platform/loop.h"
 #include "platform/notify.h"
+#include "protocol/auth/invitation.h"
 
 namespace tempo::daemon {
 
@@ -68,6 +70,7 @@ class Worker {
   HostId self() const { return identity_.host; }
   std::string name_of(HostId host) const { return transport_.name_of(host); }
   Result<void> set_time(Nanos by);  // the error is a sentence for users
+  Result<ipc::Invited> invite();    // the same
   // Asks all other members for their findings. `member_findings` is complete when
   // `members_answered`.
   void ask_members();
@@ -89,6 +92,8 @@ class Worker {
   void join(std::uint8_t network);
   void set_leadership(std::uint8_t network);
   void receive_diagnostic(std::uint8_t network, NodeId from, const wire::DiagnosticBody& body);
+  void receive_join(std::uint8_t network, const sys::Address& from,
+                    std::span<const std::byte> request);
   void on_notice(const host::Host::Notice& notice);
   void write_record(std::uint64_t number, const locks::LockRecord& record);
   void receive_from_parent();
@@ -116,6 +121,7 @@ class Worker {
   ReelectDriver reelect_;
   RemoteDiagnosis remote_diagnosis_;
   IncompatiblePeers incompatible_peers_;
+  auth::Invitations invitations_;
   sys::Notifier notifier_ = sys::Notifier::from_environment();
   std::function<void()> each_round_;
   Instant started_;

@@ -24,6 +24,8 @@ CODES = {0: "ok", 1: "no", 2: "usage", 3: "no-daemon", 4: "refused", 100: "timeo
 NOT_RUN = {
     "tempo forget": "needs a second voter",
     "tempo admit": "needs a second machine",
+    "tempo invite": "needs a key",
+    "tempo join": "needs a second machine",
     "tempo demo": "takes half a minute and several daemons",
     "tempo-lab report": "takes a minute",
 }

@@ -158,6 +158,8 @@ void add_counters(const DaemonView& view, obs::Snapshot& shot) {
   shot.counters["stalls"] = view.stalls;
   shot.counters["reelect_honoured"] = view.reelect_honoured;
   shot.counters["reelect_refused"] = view.reelect_refused;
+  shot.counters["joined"] = view.joined;
+  shot.counters["joins_refused"] = view.joins_refused;
   const sys::Losses losses = view.links->losses();
   shot.counters["datagrams_too_long"] = losses.too_long;
   for (const auto& [error, count] : losses.unsent) {

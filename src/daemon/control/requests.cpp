@@ -52,6 +52,8 @@ Requests::Entry Requests::entry_of(ipc::Verb verb) {
       return {Privilege::read, &Requests::doctor};
     case ipc::Verb::keys:
       return {Privilege::read, &Requests::keys};
+    case ipc::Verb::invite:
+      return {Privilege::change, &Requests::invite};
     case ipc::Verb::reelect:
       return {Privilege::change, &Requests::reelect};
     case ipc::Verb::set_time:
@@ -166,6 +168,12 @@ std::string Requests::keys(Connection& client, const ipc::Request& /*request*/) 
     return ipc::status_line(obs::to_json(worker_->snapshot()));
   });
   return "";
+}
+
+std::string Requests::invite(Connection& /*client*/, const ipc::Request& /*request*/) {
+  const auto invited = worker_->invite();
+  return invited ? ipc::invited_line(*invited)
+                 : ipc::refusal_line({.code = ipc::Code::unavailable, .message = invited.error()});
 }
 
 }  // namespace tempo::daemon

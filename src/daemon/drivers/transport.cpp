@@ -8,6 +8,7 @@
 
 #include "daemon/control/daemon_view.h"
 #include "machine/overloaded.h"
+#include "protocol/auth/invitation.h"
 
 namespace tempo::daemon {
 namespace {
@@ -106,6 +107,10 @@ void Transport::receive(std::uint8_t network) {
   for (int i = 0; i < sys::Network::kMaxAtOnce; ++i) {
     const std::optional<sys::Arrival> arrival = links_.receive(network);
     if (!arrival) return;
+    if (auth::is_join_request(arrival->bytes)) {
+      handlers_.join(network, arrival->from, arrival->bytes);
+      continue;
+    }
     const Instant now = oscillator_->now();
     const auto received = codec_.decode(now, network, std::min(arrival->at, now), arrival->bytes);
     std::array<std::byte, wire::kMaxBytes> buffer;

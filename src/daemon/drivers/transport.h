@@ -36,6 +36,10 @@ class Transport {
     std::function<void(std::uint8_t network, NodeId from, const wire::DiagnosticBody& body)>
         diagnostic{};
     std::function<void(const std::string& address, std::uint8_t revision)> incompatible{};
+    // The request of a newcomer with an invitation (auth/invitation.h).
+    std::function<void(std::uint8_t network, const sys::Address& from,
+                       std::span<const std::byte> request)>
+        join{};
     std::function<void(std::uint8_t network, const Links::Departed& departed)> departed{};
   };
   void on_input(Handlers handlers) { handlers_ = std::move(handlers); }

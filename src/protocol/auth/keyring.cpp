@@ -1,4 +1,4 @@
-// Keys, authenticators and signatures with libsodium. No other file includes that library.
+// Keys, authenticators and signatures with libsodium. Only secret_box.cpp includes it as well.
 #include "protocol/auth/keyring.h"
 
 #include <algorithm>
