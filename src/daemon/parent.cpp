@@ -55,7 +55,8 @@ Result<void> confine(const config::Settings& settings) {
     if (!dropped) return dropped;
   }
   if (!settings.system_call_filter) return {};
-  auto filtered = sys::filter_system_calls({.writes_files = true});
+  auto filtered = sys::filter_system_calls(
+      {.writes_files = true, .connects = settings.lock_back_end == config::LockBackEnd::etcd});
   if (filtered) return filtered;
   return std::unexpected(filtered.error() +
                          "; set system-call-filter = false to run without it on this kernel");

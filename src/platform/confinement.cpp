@@ -13,8 +13,10 @@
 #include <cap-ng.h>
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <linux/netlink.h>
 #include <linux/ptp_clock.h>
 #include <net/if.h>
+#include <netinet/in.h>
 #include <pwd.h>
 #include <sched.h>
 #include <seccomp.h>
@@ -126,11 +128,10 @@ constexpr std::array kAllowed{
     SCMP_SYS(read), SCMP_SYS(readv), SCMP_SYS(pread64), SCMP_SYS(write), SCMP_SYS(writev),
     SCMP_SYS(close), SCMP_SYS(poll), SCMP_SYS(ppoll), SCMP_SYS(fcntl), SCMP_SYS(fcntl64),
     SCMP_SYS(lseek), SCMP_SYS(_llseek), SCMP_SYS(fstat), SCMP_SYS(fstat64),
-    // Sockets; the address families are restricted below.
-    SCMP_SYS(bind), SCMP_SYS(listen), SCMP_SYS(accept), SCMP_SYS(accept4), SCMP_SYS(connect),
-    SCMP_SYS(shutdown), SCMP_SYS(getsockname), SCMP_SYS(getpeername), SCMP_SYS(getsockopt),
-    SCMP_SYS(setsockopt), SCMP_SYS(recvmsg), SCMP_SYS(recvfrom), SCMP_SYS(recv), SCMP_SYS(sendmsg),
-    SCMP_SYS(sendto), SCMP_SYS(send),
+    // Sockets; kSockets lists the kinds.
+    SCMP_SYS(bind), SCMP_SYS(accept), SCMP_SYS(accept4), SCMP_SYS(shutdown), SCMP_SYS(getsockname),
+    SCMP_SYS(getpeername), SCMP_SYS(getsockopt), SCMP_SYS(setsockopt), SCMP_SYS(recvmsg),
+    SCMP_SYS(recvfrom), SCMP_SYS(recv), SCMP_SYS(sendmsg), SCMP_SYS(sendto), SCMP_SYS(send),
     // Time.
     SCMP_SYS(clock_gettime), SCMP_SYS(clock_gettime64), SCMP_SYS(clock_getres),
     SCMP_SYS(gettimeofday), SCMP_SYS(time), SCMP_SYS(clock_adjtime), SCMP_SYS(clock_adjtime64),
@@ -158,7 +159,27 @@ constexpr std::array kAllowedToWriters{
     SCMP_SYS(mkdirat),   SCMP_SYS(chmod),  SCMP_SYS(fchmod),   SCMP_SYS(fchmodat),
     SCMP_SYS(ftruncate), SCMP_SYS(fsync),  SCMP_SYS(fdatasync)};
 
-constexpr std::array kFamilies{AF_UNIX, AF_INET, AF_INET6, AF_NETLINK};
+// A call of socket(2).
+struct SocketKind {
+  int family = AF_UNSPEC;
+  int type = 0;  // without its flags
+  int protocol = 0;
+};
+constexpr std::array kSockets{SocketKind{AF_UNIX, SOCK_STREAM, 0},
+                              SocketKind{AF_UNIX, SOCK_DGRAM, 0},
+                              SocketKind{AF_INET, SOCK_DGRAM, 0},
+                              SocketKind{AF_INET, SOCK_DGRAM, IPPROTO_UDP},
+                              SocketKind{AF_INET6, SOCK_DGRAM, 0},
+                              SocketKind{AF_INET6, SOCK_DGRAM, IPPROTO_UDP},
+                              SocketKind{AF_NETLINK, SOCK_RAW, NETLINK_ROUTE}};
+constexpr std::array kHttpSockets{
+    SocketKind{AF_INET, SOCK_STREAM, 0}, SocketKind{AF_INET, SOCK_STREAM, IPPROTO_TCP},
+    SocketKind{AF_INET6, SOCK_STREAM, 0}, SocketKind{AF_INET6, SOCK_STREAM, IPPROTO_TCP}};
+
+// libcurl resolves names in a thread and wakes its poll() by a pair of sockets.
+constexpr std::array kAllowedToHttpClients{
+    SCMP_SYS(sendmmsg), SCMP_SYS(recvmmsg),  SCMP_SYS(eventfd2),  SCMP_SYS(select),
+    SCMP_SYS(pselect6), SCMP_SYS(prlimit64), SCMP_SYS(ugetrlimit)};
 
 // Interface names, terminal detection for the log, and the clock of a network card.
 constexpr std::array kIoctls{
@@ -180,8 +201,36 @@ scmp_arg_cmp none_of(unsigned argument, unsigned long bits) {
   return {.arg = argument, .op = SCMP_CMP_MASKED_EQ, .datum_a = bits, .datum_b = 0};
 }
 
+scmp_arg_cmp all_of(unsigned argument, unsigned long bits) {
+  return {.arg = argument, .op = SCMP_CMP_MASKED_EQ, .datum_a = bits, .datum_b = bits};
+}
+
 scmp_arg_cmp equals(unsigned argument, unsigned long value) {
   return {.arg = argument, .op = SCMP_CMP_EQ, .datum_a = value, .datum_b = 0};
+}
+
+bool allow(const Filter& filter, const SocketKind& kind) {
+  constexpr unsigned long kTypeFlags = SOCK_CLOEXEC | SOCK_NONBLOCK;
+  return allow(filter, SCMP_SYS(socket), equals(0, static_cast<unsigned long>(kind.family)),
+               scmp_arg_cmp{.arg = 1,
+                            .op = SCMP_CMP_MASKED_EQ,
+                            .datum_a = 0xffffffffUL & ~kTypeFlags,
+                            .datum_b = static_cast<unsigned long>(kind.type)},
+               equals(2, static_cast<unsigned long>(kind.protocol)));
+}
+
+// A filter cannot read the flags of clone3, so the C library has to use clone, which is allowed
+// only for a thread of this process.
+bool allow_http_client(const Filter& filter) {
+  bool complete = true;
+  for (const SocketKind& kind : kHttpSockets) complete &= allow(filter, kind);
+  for (const int call : kAllowedToHttpClients) complete &= allow(filter, call);
+  complete &= allow(filter, SCMP_SYS(socketpair), equals(0, AF_UNIX));
+  complete &= allow(filter, SCMP_SYS(ioctl), equals(1, FIONREAD));
+  complete &= allow(filter, SCMP_SYS(prctl), equals(0, PR_SET_NAME));
+  complete &= allow(filter, SCMP_SYS(clone), all_of(0, CLONE_VM | CLONE_THREAD));
+  return complete &&
+         seccomp_rule_add(filter.get(), SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) == 0;
 }
 
 }  // namespace
@@ -193,8 +242,9 @@ Result<void> filter_system_calls(const FilterOptions& options) {
     return std::unexpected("cannot create the system call filter: out of memory");
   bool complete = true;
   for (const int call : kAllowed) complete &= allow(filter, call);
-  for (const int family : kFamilies)
-    complete &= allow(filter, SCMP_SYS(socket), equals(0, static_cast<unsigned long>(family)));
+  for (const SocketKind& kind : kSockets) complete &= allow(filter, kind);
+  if (options.connects || options.http_client) complete &= allow(filter, SCMP_SYS(connect));
+  if (options.http_client) complete &= allow_http_client(filter);
   for (const unsigned long request : kIoctls)
     complete &= allow(filter, SCMP_SYS(ioctl), equals(1, request));
   for (const int call : {SCMP_SYS(mmap), SCMP_SYS(mmap2), SCMP_SYS(mprotect)})

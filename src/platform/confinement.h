@@ -42,11 +42,13 @@ Result<void> drop_privileges(const Privileges& privileges);
 struct FilterOptions {
   bool kill = false;  // kill the process on a forbidden call; false: the call fails with EPERM
   bool writes_files = false;  // allow opening files for writing, rename, unlink, mkdir
+  bool connects = false;      // allow connecting sockets: the service has a unix socket to call
+  bool http_client = false;   // allow TCP, name resolution and threads; includes `connects`
 };
 
 // Restricts the process to the calls of a poll() loop with UDP and unix sockets, a clock and
-// readable files: no new process or program, no executable memory, no other kind of socket.
-// Irreversible.
+// readable files: no new process or program, no executable memory, no other kind of socket. It
+// accepts connections, but calls nobody and opens no further listener. Irreversible.
 Result<void> filter_system_calls(const FilterOptions& options);
 
 // The confinement of this process, as the kernel reports it.

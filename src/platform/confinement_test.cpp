@@ -1,15 +1,20 @@
 #include "platform/confinement.h"
 
+#include <array>
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <functional>
 #include <string>
+#include <thread>
 
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/capability.h>
+#include <linux/netlink.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pwd.h>
@@ -95,10 +100,79 @@ TEST(Filter, DeniesOtherCalls) {
     CHILD_EXPECT(refused(open("/dev/null", O_RDWR)));
     CHILD_EXPECT(refused(unlink("/tmp/never")));
     CHILD_EXPECT(refused(socket(AF_PACKET, SOCK_RAW, 0)));
+    CHILD_EXPECT(refused(socket(AF_NETLINK, SOCK_RAW, NETLINK_NETFILTER)));
+    CHILD_EXPECT(refused(socketpair(AF_UNIX, SOCK_STREAM, 0, std::array<int, 2>{}.data())));
     CHILD_EXPECT(refused(ptrace(PTRACE_TRACEME, 0, nullptr, nullptr)));
     CHILD_EXPECT(refused(kill(getppid(), 0)));
     CHILD_EXPECT(mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) ==
                  MAP_FAILED);
+    return 0;
+  });
+  EXPECT_EQ(status, 0);
+}
+
+// A compromised worker could call any TCP service that its machine can reach.
+TEST(Filter, DeniesTcp) {
+  const int status = in_child([] {
+    const int before = socket(AF_UNIX, SOCK_STREAM, 0);  // as if inherited
+    CHILD_EXPECT(filter_system_calls({}));
+    for (const int family : {AF_INET, AF_INET6}) {
+      for (const int flags : {0, int{SOCK_CLOEXEC}, SOCK_CLOEXEC | SOCK_NONBLOCK}) {
+        CHILD_EXPECT(refused(socket(family, SOCK_STREAM | flags, 0)));
+        CHILD_EXPECT(refused(socket(family, SOCK_STREAM | flags, IPPROTO_TCP)));
+        CHILD_EXPECT(refused(socket(family, SOCK_RAW | flags, IPPROTO_ICMP)));
+        CHILD_EXPECT(refused(socket(family, SOCK_DGRAM | flags, IPPROTO_ICMP)));
+        CHILD_EXPECT(refused(socket(family, SOCK_SEQPACKET | flags, IPPROTO_SCTP)));
+        CHILD_EXPECT(socket(family, SOCK_DGRAM | flags, 0) >= 0 || errno == EAFNOSUPPORT);
+      }
+    }
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    CHILD_EXPECT(
+        refused(connect(before, reinterpret_cast<const sockaddr*>(&address), sizeof address)));
+    CHILD_EXPECT(refused(listen(before, 1)));
+    return 0;
+  });
+  EXPECT_EQ(status, 0);
+}
+
+// tempod of a cluster that keeps its locks in etcd calls tempo-etcd by a unix socket.
+TEST(Filter, AllowsToConnectOnRequest) {
+  const int status = in_child([] {
+    CHILD_EXPECT(filter_system_calls({.connects = true}));
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::strcpy(address.sun_path, "/nonexistent/socket");
+    const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
+    CHILD_EXPECT(connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) < 0);
+    CHILD_EXPECT(errno == ENOENT);
+    CHILD_EXPECT(refused(::socket(AF_INET, SOCK_STREAM, 0)));
+    return 0;
+  });
+  EXPECT_EQ(status, 0);
+}
+
+TEST(Filter, AllowsAnHttpClientTcpAndThreadsButNoPrograms) {
+  const int status = in_child([] {
+    CHILD_EXPECT(filter_system_calls({.http_client = true}));
+    const int end = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP);
+    CHILD_EXPECT(end >= 0);
+    sockaddr_in nobody{};
+    nobody.sin_family = AF_INET;
+    nobody.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    nobody.sin_port = htons(1);
+    CHILD_EXPECT(connect(end, reinterpret_cast<const sockaddr*>(&nobody), sizeof nobody) < 0);
+    CHILD_EXPECT(errno == ECONNREFUSED);
+    addrinfo* found = nullptr;
+    std::thread([&found] { (void)getaddrinfo("localhost", "80", nullptr, &found); }).join();
+    CHILD_EXPECT(found != nullptr);
+    CHILD_EXPECT(refused(listen(end, 1)));
+    CHILD_EXPECT(refused(fork()));
+    char* const arguments[] = {nullptr};
+    CHILD_EXPECT(refused(execve("/bin/true", arguments, arguments)));
+    CHILD_EXPECT(refused(open("/tmp/never", O_WRONLY | O_CREAT, 0600)));
+    CHILD_EXPECT(refused(socket(AF_PACKET, SOCK_RAW, 0)));
+    CHILD_EXPECT(refused(socket(AF_INET, SOCK_RAW, IPPROTO_ICMP)));
     return 0;
   });
   EXPECT_EQ(status, 0);

@@ -59,6 +59,8 @@ TEST(Units, Confine) {
     EXPECT_THAT(text, HasSubstr("\nLimitNOFILE=1024\n")) << name;
     EXPECT_THAT(text, HasSubstr("\nNoNewPrivileges=yes\n")) << name;
   }
+  EXPECT_THAT(unit("tempo-etcd.service"),
+              HasSubstr("\nSystemCallFilter=~@privileged @resources\n"));
   EXPECT_THAT(unit("tempod.service"), HasSubstr("\nWatchdogSec=2min\n"));
   const auto longest = config::load_settings("", false, {"locks.lease-ms=60000"});
   ASSERT_TRUE(longest);

@@ -72,6 +72,10 @@ int main(int argc, char** argv) {
             {.user = settings->user, .set_clock = false, .bind_low_port = false});
         !dropped)
       return fail(kFailed, dropped.error());
+  if (settings->system_call_filter)
+    if (const auto filtered = tempo::sys::filter_system_calls({.http_client = true}); !filtered)
+      return fail(kFailed, filtered.error() +
+                               "; set system-call-filter = false to run without it on this kernel");
   (*bridge)->run(g_stop);
   return 0;
 }
