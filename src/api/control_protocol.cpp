@@ -98,6 +98,8 @@ bool elects(Verb verb) {
          verb == Verb::withdraw || verb == Verb::resign_group;
 }
 
+bool orders(Verb verb) { return changes(verb) || votes(verb) || verb == Verb::resign_group; }
+
 // --- daemon side ---
 
 namespace {

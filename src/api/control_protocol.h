@@ -57,6 +57,9 @@ bool changes(Verb verb);  // changes the state of the daemon
 bool locks(Verb verb);    // acquires or releases locks
 bool votes(Verb verb);    // changes the voters of locks
 bool elects(Verb verb);   // is about leading a group
+// Has an effect that outlives its connection: tempod carries it out only for a client that is still
+// there.
+bool orders(Verb verb);
 
 // Protocol of a lock: doc/internals/lock.md. All clients of one name must use `lease`, or all must
 // use the other two.

@@ -88,6 +88,47 @@ TEST(LiveVoters, ChangesNeedAMajority) {
   EXPECT_THAT(request(daemons, 0, "forget host0").err, HasSubstr("the only voter"));
 }
 
+// tempod carried out an order whose client had ended, as soon as the other voter was back.
+TEST(LiveVoters, AnOrderEndsWithItsClient) {
+  Daemons daemons(2);
+  ASSERT_TRUE(come_to(daemons, "2 voters; locks need both"));
+  daemons.kill_all(1);
+  Child order(words_of("forget host1 --socket " + daemons.socket(0)));
+  ASSERT_TRUE(wait_for(kLong, [&] {
+    return request(daemons, 0, "admit host0").err.find("in progress") != std::string::npos;
+  }));
+  kill(order.id(), SIGINT);
+  const Ended ended = order.wait();
+  EXPECT_EQ(ended.status, 130);
+  EXPECT_THAT(ended.err, HasSubstr("tempod withdraws the order unless it has already taken effect: "
+                                   "'tempo locks' shows whether it has"));
+  ASSERT_TRUE(wait_for(kLong, [&] {
+    return request(daemons, 0, "admit host0").err.find("already a voter") != std::string::npos;
+  })) << "no change is in progress";
+  daemons.start(1);
+  ASSERT_TRUE(wait_for(kLong, [&] { return lock(daemons, 0, "5s") == 0; }));
+  EXPECT_EQ(daemons.lock_state(0), "2 voters; locks need both");
+}
+
+// A daemon that was stopped carried out the orders of clients that had given up meanwhile.
+TEST(LiveVoters, AStoppedDaemonDropsTheOrdersOfClientsThatAreGone) {
+  Daemons daemons(1);
+  const auto now_s = [&] {
+    const json now = data_of(request(daemons, 0, "now --json").out);
+    return now.is_object() ? std::stoll(now["time_ns"].get<std::string>()) / 1'000'000'000 : 0;
+  };
+  ASSERT_TRUE(wait_for(kLong, [&] { return now_s() != 0; }));
+  ASSERT_TRUE(
+      wait_for(kLong, [&] { return request(daemons, 0, "set-time --by 1ms").status == 0; }));
+  const std::int64_t before = now_s();
+  daemons.pause(0, true);
+  const Ended given_up = request(daemons, 0, "set-time --by 1000h --timeout 50ms");
+  daemons.pause(0, false);
+  EXPECT_EQ(given_up.status, 3);
+  EXPECT_THAT(given_up.err, HasSubstr("did not answer within 50ms; tempod withdraws the order"));
+  EXPECT_LT(now_s() - before, 3600);
+}
+
 TEST(LiveVoters, ThePreferredMachineContinuesAlone) {
   Daemons daemons(2, "--set locks.policy=preferred --set locks.policy-host=host0");
   ASSERT_TRUE(come_to(daemons, "2 voters; locks need host0"));

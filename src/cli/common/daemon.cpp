@@ -1,11 +1,13 @@
 #include "cli/common/daemon.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/core.h>
 
 #include "base/span_text.h"
 #include "cli/common/exit_codes.h"
+#include "cli/common/interrupt.h"
 #include "cli/common/output.h"
 
 namespace tempo::cli {
@@ -42,6 +44,31 @@ std::expected<ipc::Reply, int> ask(const DaemonArguments& arguments, const ipc::
   auto reply = client.ask(request);
   if (!reply) return std::unexpected(report(reply.error()));
   return *std::move(reply);
+}
+
+std::expected<ipc::Reply, int> order(const DaemonArguments& arguments, const ipc::Request& request,
+                                     const char* check) {
+  constexpr Nanos kSlice = 100ms;  // a signal just before a wait is noticed after it
+  TRY(timeout, span_of(arguments.timeout, "--timeout"));
+  const InterruptGuard guard;
+  TRY(client, connect(arguments));
+  if (const auto sent = client.send(request); !sent) return std::unexpected(report(sent.error()));
+  const auto withdrawn = [&](int status, const std::string& why) {
+    return std::unexpected(print_error(
+        status, fmt::format("{}; tempod withdraws the order unless it has already taken effect: "
+                            "'{}' shows whether it has",
+                            why, check)));
+  };
+  for (const Instant deadline = steady_now() + timeout;;) {
+    const Nanos left = deadline - steady_now();
+    if (interrupted()) return withdrawn(kInterrupted, "interrupted before tempod answered");
+    if (left <= Nanos{0})
+      return withdrawn(kNoDaemon,
+                       fmt::format("tempod did not answer within {}", span_text(timeout)));
+    auto reply = client.next(std::min(left, kSlice));
+    if (!reply) return std::unexpected(report(reply.error()));
+    if (*reply) return **std::move(reply);
+  }
 }
 
 Json data_of(const ipc::Reply& reply) {

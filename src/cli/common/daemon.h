@@ -22,6 +22,10 @@ struct DaemonArguments {
 // Each returns the answer, or the exit status after it has printed an error.
 std::expected<client::Client, int> connect(const DaemonArguments& arguments);
 std::expected<ipc::Reply, int> ask(const DaemonArguments& arguments, const ipc::Request& request);
+// The same for an order. tempod withdraws an order whose client goes away: Ctrl-C and the end of
+// the timeout report that. `check`: a command that shows whether the order has taken effect.
+std::expected<ipc::Reply, int> order(const DaemonArguments& arguments, const ipc::Request& request,
+                                     const char* check);
 std::expected<obs::Snapshot, int> snapshot_in(const ipc::Reply& reply);
 std::expected<obs::Snapshot, int> ask_status(const DaemonArguments& arguments);
 // The answer in a reply, for --json: its members without those of the control protocol.

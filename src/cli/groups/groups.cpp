@@ -108,7 +108,7 @@ int watch_group(const GroupArguments& arguments) {
 int resign_group(const GroupArguments& arguments) {
   ipc::Request request = request_of(ipc::Verb::resign_group);
   request.name = arguments.group;
-  const auto reply = ask(arguments.daemon, request);
+  const auto reply = order(arguments.daemon, request, "tempo groups");
   if (!reply) return reply.error();
   if (arguments.daemon.json) print_json(data_of(*reply));
   return kDone;

@@ -9,7 +9,8 @@ namespace {
 int change(const VoterArguments& arguments, ipc::Verb verb, const char* done) {
   ipc::Request request = request_of(verb);
   request.host = arguments.host;
-  return send_request(arguments.daemon, request, fmt::format(fmt::runtime(done), arguments.host));
+  return send_order(arguments.daemon, request, fmt::format(fmt::runtime(done), arguments.host),
+                    "tempo locks");
 }
 
 }  // namespace

@@ -7,9 +7,9 @@
 
 namespace tempo::cli {
 
-int send_request(const DaemonArguments& arguments, const ipc::Request& request,
-                 const std::string& done) {
-  const auto reply = ask(arguments, request);
+int send_order(const DaemonArguments& arguments, const ipc::Request& request,
+               const std::string& done, const char* check) {
+  const auto reply = order(arguments, request, check);
   if (!reply) return reply.error();
   if (arguments.json)
     print_json(data_of(*reply));
@@ -19,7 +19,7 @@ int send_request(const DaemonArguments& arguments, const ipc::Request& request,
 }
 
 int reelect(const DaemonArguments& arguments) {
-  const auto reply = ask(arguments, request_of(ipc::Verb::reelect));
+  const auto reply = order(arguments, request_of(ipc::Verb::reelect), "tempo master");
   if (!reply) return reply.error();
   const auto reelected = ipc::reelected_of(*reply);
   if (!reelected)

@@ -1,4 +1,4 @@
-// `tempo reelect`, and requests of other commands that tempod carries out or refuses.
+// `tempo reelect`, and orders of other commands that tempod carries out or refuses.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@ namespace tempo::cli {
 // Makes the master step down; the members elect a new one.
 int reelect(const DaemonArguments& arguments);
 
-// Sends the request; prints `done`, or tempod's answer as JSON.
-int send_request(const DaemonArguments& arguments, const ipc::Request& request,
-                 const std::string& done);
+// Sends the order; prints `done`, or tempod's answer as JSON. `check`: as for `order`.
+int send_order(const DaemonArguments& arguments, const ipc::Request& request,
+               const std::string& done, const char* check);
 
 }  // namespace tempo::cli

@@ -12,9 +12,9 @@ namespace tempo::cli {
 int trace_switch(const DaemonArguments& arguments, bool on) {
   ipc::Request request = request_of(ipc::Verb::trace);
   request.on = on;
-  return send_request(
-      arguments, request,
-      on ? "The trace is on; 'tempo trace follow' prints it." : "The trace is off.");
+  return send_order(arguments, request,
+                    on ? "The trace is on; 'tempo trace follow' prints it." : "The trace is off.",
+                    "tempo trace follow");
 }
 
 int trace_follow(const DaemonArguments& arguments) {

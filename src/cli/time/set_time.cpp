@@ -110,11 +110,12 @@ int set_time(const SetTimeArguments& arguments) {
   if (!value)
     return print_error(kBadUsage, fmt::format("{}: {}", by ? "--by" : "--to", value.error()));
   (by ? request.by_ns : request.to_ns) = *value;
-  return send_request(
+  return send_order(
       arguments.daemon, request,
       by ? fmt::format("tempod adds {}{} to the network time.", *value < 0 ? "-" : "+",
                        span_text(Nanos{std::abs(*value)}))
-         : fmt::format("tempod sets the network time to {} UTC.", obs::utc_text(*value)));
+         : fmt::format("tempod sets the network time to {} UTC.", obs::utc_text(*value)),
+      "tempo now");
 }
 
 }  // namespace tempo::cli

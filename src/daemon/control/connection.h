@@ -45,19 +45,24 @@ class Connection {
   }
 
   // The answer to a request that follows later: `answer` is called in every round until it returns
-  // the line. At most kMaxPending are deferred at a time.
+  // the line. If the client goes before that, `withdraw` is called instead: no order is carried out
+  // for a client that is gone. At most kMaxPending are deferred at a time.
   using Answer = std::function<std::optional<std::string>()>;
-  void defer(Answer answer) {
+  void defer(Answer answer, std::function<void()> withdraw) {
     CHECK(pending_.size() < kMaxPending);
-    pending_.push_back(std::move(answer));
+    pending_.push_back({.answer = std::move(answer), .withdraw = std::move(withdraw)});
   }
   std::size_t pending() const { return pending_.size(); }
   void write_pending() {
-    std::erase_if(pending_, [this](const Answer& answer) {
-      const std::optional<std::string> line = answer();
+    std::erase_if(pending_, [this](const Pending& pending) {
+      const std::optional<std::string> line = pending.answer();
       if (line) write(*line);
       return line.has_value();
     });
+  }
+  // The client is gone.
+  void withdraw_pending() {
+    for (const Pending& pending : std::exchange(pending_, {})) pending.withdraw();
   }
   // True if lines were written since the last call.
   bool take_notified() { return std::exchange(notified_, false); }
@@ -66,10 +71,15 @@ class Connection {
   bool hung_up = false;  // the peer has closed its end
 
  private:
+  struct Pending {
+    Answer answer;
+    std::function<void()> withdraw;
+  };
+
   sys::LineConnection socket_;
   pid_t process_;
   Privilege privilege_;
-  std::vector<Answer> pending_;
+  std::vector<Pending> pending_;
   bool notified_ = false;
 };
 

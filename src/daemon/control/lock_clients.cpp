@@ -70,10 +70,12 @@ std::string LockClients::change_voters(Connection& client, const ipc::Request& r
   const auto change =
       worker_->locks().change_voters(request.host, request.verb == ipc::Verb::admit);
   if (!change) return done_line(std::unexpected(change.error()));
-  client.defer([this, number = *change]() -> std::optional<std::string> {
-    const auto ended = worker_->locks().change_result(number);
-    return ended ? std::optional(done_line(*ended)) : std::nullopt;
-  });
+  client.defer(
+      [this, number = *change]() -> std::optional<std::string> {
+        const auto ended = worker_->locks().change_result(number);
+        return ended ? std::optional(done_line(*ended)) : std::nullopt;
+      },
+      [this, number = *change] { worker_->locks().cancel_change(number); });
   return "";
 }
 

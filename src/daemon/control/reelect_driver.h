@@ -32,6 +32,7 @@ class ReelectDriver {
   using ReelectResult = Result<ipc::Reelected, ipc::Refusal>;
   std::variant<ReelectResult, std::uint32_t> reelect();
   std::optional<ReelectResult> result(std::uint32_t number) const;
+  void withdraw(std::uint32_t number) { request_.withdraw(number); }  // a client is gone
 
   void receive(std::uint8_t network, NodeId from, const wire::DiagnosticBody& body);
   Instant next() const { return request_.next(); }  // when to call send_due

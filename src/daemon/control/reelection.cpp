@@ -12,13 +12,23 @@ namespace tempo::daemon {
 using wire::DiagnosticBody;
 
 std::uint32_t ReelectRequest::ask(Instant now, const Master& master) {
-  if (in_progress_) return number_;
+  if (!in_progress_) begin(now, master);
+  ++clients_;
+  return number_;
+}
+
+void ReelectRequest::begin(Instant now, const Master& master) {
   if (++number_ == 0) ++number_;
   in_progress_ = true;
+  clients_ = 0;
   master_ = master;
   sends_ = 0;
   next_ = now;
-  return number_;
+}
+
+void ReelectRequest::withdraw(std::uint32_t number) {
+  if (!in_progress_ || number != number_ || --clients_ > 0) return;
+  end({.what = Outcome::What::no_answer, .master = master_});
 }
 
 std::optional<DiagnosticBody> ReelectRequest::take_due(Instant now) {

@@ -3,10 +3,12 @@
 // The request is one datagram (wire::DiagnosticBody) to the master, sent at most three times, one
 // second apart, until the master answers. It names the mastership by its round, so that a late copy
 // or a recording ends no other one. A host has at most one request in progress; clients that ask
-// meanwhile share its result. The master honours one request of other hosts in ten seconds and
-// repeats its answer to a request that was sent again. The worker sends the datagrams and resigns.
+// meanwhile share its result, and it ends when all of them are gone. The master honours one request
+// of other hosts in ten seconds and repeats its answer to a request that was sent again. The worker
+// sends the datagrams and resigns.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -32,6 +34,8 @@ class ReelectRequest {
 
   // Starts a request unless one is in progress. Returns the number of the one in progress, never 0.
   std::uint32_t ask(Instant now, const Master& master);
+  // A client that asked for the request with that number is gone.
+  void withdraw(std::uint32_t number);
   // Call it at `next`. Returns the datagram to send to `master` now; unset: none.
   std::optional<wire::DiagnosticBody> take_due(Instant now);
   Instant next() const { return in_progress_ ? next_ : kNever; }
@@ -49,14 +53,16 @@ class ReelectRequest {
   std::optional<Outcome> outcome(std::uint32_t number) const;
 
  private:
+  void begin(Instant now, const Master& master);
   void end(Outcome outcome);
 
   std::uint32_t number_ = 0;  // of the last request
   bool in_progress_ = false;
-  Master master_;    // of the last request
-  int sends_ = 0;    // of the request in progress
-  Instant next_{};   // time of the next send, or of the end
-  Outcome outcome_;  // of request `ended_`
+  std::size_t clients_ = 0;  // that wait for the request in progress
+  Master master_;            // of the last request
+  int sends_ = 0;            // of the request in progress
+  Instant next_{};           // time of the next send, or of the end
+  Outcome outcome_;          // of request `ended_`
   std::uint32_t ended_ = 0;
 };
 

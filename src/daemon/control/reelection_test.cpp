@@ -42,6 +42,24 @@ TEST(ReelectRequest, EndsWithTheAnswerOfTheMaster) {
   EXPECT_FALSE(request.take_due(kStart + 1s)) << "it is not sent again";
 }
 
+// A client that was gone did not keep tempod from asking the master twice more.
+TEST(ReelectRequest, EndsWhenItsLastClientIsGone) {
+  ReelectRequest request;
+  const std::uint32_t number = request.ask(kStart, kNode1);
+  ASSERT_TRUE(request.take_due(kStart));
+  EXPECT_EQ(request.ask(kStart, kNode1), number) << "two clients share it";
+  request.withdraw(number);
+  EXPECT_NE(request.next(), kNever);
+  request.withdraw(number);
+  EXPECT_EQ(request.next(), kNever);
+  EXPECT_FALSE(request.take_due(kStart + 1s));
+  EXPECT_EQ(request.outcome(number)->what, What::no_answer);
+  const std::uint32_t next = request.ask(kStart + 1s, kNode1);
+  request.withdraw(number);
+  EXPECT_TRUE(request.take_due(kStart + 1s)) << "withdrawing an old request does not end a new one";
+  EXPECT_NE(next, number);
+}
+
 TEST(ReelectRequest, KeepsTheReasonOfARefusal) {
   ReelectRequest request;
   const std::uint32_t number = request.ask(kStart, kNode1);

@@ -91,11 +91,14 @@ std::string Requests::answer(Connection& client, const std::string& line) {
   if (!client.may(entry.privilege)) return refusal_for(entry.privilege, *request);
   if (entry.handler == nullptr)
     return ipc::refusal_line({.code = ipc::Code::unknown_verb, .message = "unknown verb"});
+  // tempod was stopped or busy, and the client did not wait for it.
+  if (client.hung_up && ipc::orders(request->verb)) return "";
   if (client.pending() >= Connection::kMaxPending) return too_many_pending();
   return (this->*entry.handler)(client, *request);
 }
 
 void Requests::disconnect(Connection& client) {
+  client.withdraw_pending();
   streams_.end(client);
   locks_.disconnect(client);
   groups_.disconnect(client);
@@ -132,10 +135,12 @@ std::string Requests::reelect(Connection& client, const ipc::Request& /*request*
   const auto asked = worker_->reelections().reelect();
   if (const auto* result = std::get_if<ReelectResult>(&asked)) return line(*result);
   const std::uint32_t number = std::get<std::uint32_t>(asked);
-  client.defer([this, line, number]() -> std::optional<std::string> {
-    const auto result = worker_->reelections().result(number);
-    return result ? std::optional(line(*result)) : std::nullopt;
-  });
+  client.defer(
+      [this, line, number]() -> std::optional<std::string> {
+        const auto result = worker_->reelections().result(number);
+        return result ? std::optional(line(*result)) : std::nullopt;
+      },
+      [this, number] { worker_->reelections().withdraw(number); });
   return "";
 }
 
@@ -153,20 +158,24 @@ std::string Requests::trace(Connection& /*client*/, const ipc::Request& request)
 std::string Requests::doctor(Connection& client, const ipc::Request& request) {
   if (!request.all) return ipc::findings_line(findings_in(worker_->snapshot()));
   worker_->ask_members();
-  client.defer([this]() -> std::optional<std::string> {
-    if (!worker_->members_answered()) return std::nullopt;
-    return ipc::findings_line(findings_in(worker_->snapshot()), worker_->member_findings());
-  });
+  client.defer(
+      [this]() -> std::optional<std::string> {
+        if (!worker_->members_answered()) return std::nullopt;
+        return ipc::findings_line(findings_in(worker_->snapshot()), worker_->member_findings());
+      },
+      [] {});
   return "";
 }
 
 // A follower hears other followers seldom: their answers say which keys they have now.
 std::string Requests::keys(Connection& client, const ipc::Request& /*request*/) {
   worker_->ask_keys();
-  client.defer([this]() -> std::optional<std::string> {
-    if (!worker_->members_answered()) return std::nullopt;
-    return ipc::status_line(obs::to_json(worker_->snapshot()));
-  });
+  client.defer(
+      [this]() -> std::optional<std::string> {
+        if (!worker_->members_answered()) return std::nullopt;
+        return ipc::status_line(obs::to_json(worker_->snapshot()));
+      },
+      [] {});
   return "";
 }
 

@@ -57,6 +57,9 @@ class LockBackend {
   std::optional<Result<void>> change_result(std::uint64_t number) const {
     return std::visit([&](const auto& used) { return used.change_result(number); }, used_);
   }
+  void cancel_change(std::uint64_t number) {
+    std::visit([&](auto& used) { used.cancel_change(number); }, used_);
+  }
   void each_second() {
     std::visit([](auto& used) { used.each_second(); }, used_);
   }

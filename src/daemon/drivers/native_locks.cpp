@@ -115,6 +115,10 @@ std::optional<locks::LockUpdate> NativeLocks::on_notice(const Service::Notice& n
           },
           [&](const Service::ChangeEnded& change) {
             if (change.number == changes_) change_ended_ = result_of(change);
+            if (change.outcome == locks::ChangeOutcome::withdrawn)
+              log_warning(
+                  fmt::format("the change of the vote of {} is withdrawn: its client is gone",
+                              name_of(change.host)));
           }},
       notice);
   return for_client;
@@ -231,6 +235,11 @@ Result<std::uint64_t> NativeLocks::change_voters(std::string_view machine, bool 
 
 std::optional<Result<void>> NativeLocks::change_result(std::uint64_t number) const {
   if (number != changes_)
+void NativeLocks::cancel_change(std::uint64_t number) {
+  if (number != changes_ || change_ended_) return;
+  parts_.host->command(Service::Command{Service::CancelChange{number}});
+}
+
     return Result<void>{std::unexpected("another change has replaced this one")};
   return change_ended_;
 }
@@ -269,6 +278,8 @@ Result<void> NativeLocks::result_of(const Service::ChangeEnded& change) const {
           "[locks] in tempo.toml",
           name, parts_.identity->settings.lock_expect));
     case ChangeOutcome::no_majority:
+    case ChangeOutcome::withdrawn:
+      return std::unexpected(fmt::format("the change of the vote of {} was withdrawn", name));
       return std::unexpected(
           fmt::format("no majority of the voters answers, and only a majority can change the "
                       "voters ({}); nothing was changed so far",

@@ -49,6 +49,8 @@ class NativeLocks {
   Result<std::uint64_t> change_voters(std::string_view machine, bool votes);
   // Unset: still in progress.
   std::optional<Result<void>> change_result(std::uint64_t number) const;
+  // Withdraws the change unless it has ended.
+  void cancel_change(std::uint64_t number);
 
   // Returns the update for a client, with the sentence of a refusal; unset: the notice is for
   // others.

@@ -3,8 +3,8 @@
 //
 // One record holds the state of all parts, and every change writes the whole record. An operator
 // gives a machine a vote or takes it away, through as many views as needed (doc/internals/lease.md,
-// section 5). Every such change ends: done, impossible, or given up without an answer of a
-// majority.
+// section 5). Every such change ends: done, impossible, withdrawn by the operator, or given up
+// without an answer of a majority.
 //
 // Times are boot time (BootTime), which continues while the host is suspended.
 #pragma once
@@ -37,6 +37,7 @@ enum class ChangeOutcome : std::uint8_t {
   preferred,    // the host is the preferred machine of the policy
   no_answer,    // the host does not answer lock messages
   no_majority,  // no majority of the voters answers
+  withdrawn,    // by CancelChange; a proposal that voters have accepted may still succeed
 };
 
 class LockService {
@@ -52,10 +53,14 @@ class LockService {
     HostId host = kNoHost;
     bool votes = false;  // true: the host gains a vote; false: it loses all its votes
   };
+  // Withdraws the change with that number, if it is in progress.
+  struct CancelChange {
+    std::uint64_t number = 0;
+  };
   struct Persisted {
     LockRecord record{};
   };
-  using Command = std::variant<Acquire, Release, ChangeVoters, Persisted>;
+  using Command = std::variant<Acquire, Release, ChangeVoters, CancelChange, Persisted>;
   static Command persisted(const LockRecord& record) { return Persisted{record}; }
 
   // The voters are known: agreed now, or read from the record.
@@ -133,6 +138,7 @@ class LockService {
   void on_command(LockTurn& turn, const Acquire& request);
   void on_command(LockTurn& turn, const Release& release);
   void on_command(LockTurn& turn, const ChangeVoters& wanted);
+  void on_command(LockTurn& turn, const CancelChange& cancel);
   void on_command(LockTurn& turn, const Persisted& persisted);
   std::optional<Refusal> refusal_of(BootTime now, const Acquire& request) const;
 
@@ -155,6 +161,7 @@ class LockService {
   ChangeOutcome possible(const ChangeVoters& wanted) const;
   BootTime change_deadline(BootTime now) const;
   void advance_change(LockTurn& turn);
+  void give_up_change(LockTurn& turn, ChangeOutcome outcome);
   void end_change(LockTurn& turn, ChangeOutcome outcome);
   void check_each_second(LockTurn& turn);
   void follow_voters(LockTurn& turn);

@@ -22,6 +22,11 @@ void LockService::on_command(LockTurn& turn, const ChangeVoters& wanted) {
 }
 
 // Done: it is possible, as far as this host knows.
+void LockService::on_command(LockTurn& turn, const CancelChange& cancel) {
+  if (change_ && change_->wanted.number == cancel.number)
+    give_up_change(turn, ChangeOutcome::withdrawn);
+}
+
 ChangeOutcome LockService::possible(const ChangeVoters& wanted) const {
   if (!running()) return ChangeOutcome::not_running;
   if (change_) return ChangeOutcome::busy;
@@ -50,11 +55,9 @@ void LockService::advance_change(LockTurn& turn) {
   const ChangeVoters& wanted = change_->wanted;
   const std::uint8_t has = votes_of(wanted.host);
   if ((has > 0) == wanted.votes) return end_change(turn, ChangeOutcome::done);
-  if (turn.now >= change_->until) {
-    command_part(turn, *leases_, LeaseService::GiveUpChange{});
-    return end_change(turn,
-                      change_->takes_part ? ChangeOutcome::no_majority : ChangeOutcome::no_answer);
-  }
+  if (turn.now >= change_->until)
+    return give_up_change(
+        turn, change_->takes_part ? ChangeOutcome::no_majority : ChangeOutcome::no_answer);
   // While a step is in progress, the leases refuse this without effect.
   if (change_->takes_part)
     command_part(turn, *leases_,
@@ -63,6 +66,11 @@ void LockService::advance_change(LockTurn& turn) {
 }
 
 void LockService::end_change(LockTurn& turn, ChangeOutcome outcome) {
+void LockService::give_up_change(LockTurn& turn, ChangeOutcome outcome) {
+  command_part(turn, *leases_, LeaseService::GiveUpChange{});
+  end_change(turn, outcome);
+}
+
   turn.out.notify(ChangeEnded{
       .number = change_->wanted.number, .host = change_->wanted.host, .outcome = outcome});
   change_.reset();

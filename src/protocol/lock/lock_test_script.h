@@ -134,7 +134,7 @@ inline std::string text_of(const LockService::Notice& notice) {
     return fmt::format("reports {} voters", agreed->voters);
   if (std::holds_alternative<LockService::VotersChanged>(notice)) return "reports changed voters";
   if (std::holds_alternative<LockService::Split>(notice)) return "reports a split network";
-  constexpr std::array<std::string_view, 10> kOutcomes{"done",
+  constexpr std::array<std::string_view, 11> kOutcomes{"done",
                                                        "locks do not run here yet",
                                                        "another change is in progress",
                                                        "available",
@@ -143,7 +143,8 @@ inline std::string text_of(const LockService::Notice& notice) {
                                                        "the last one",
                                                        "it is preferred",
                                                        "it does not answer",
-                                                       "no majority answers"};
+                                                       "no majority answers",
+                                                       "withdrawn"};
   const auto& ended = std::get<LockService::ChangeEnded>(notice);
   return fmt::format("reports about {}: {}", scripted_name(ended.host),
                      kOutcomes[std::to_underlying(ended.outcome)]);
@@ -259,6 +260,8 @@ class ScriptedLocks {
     } else if (verb == "admit" || verb == "forget") {
       TRY(host, sim::host_named(words.take(), hosts_));
       command = LockService::ChangeVoters{++changes_, scripted_host(host), verb == "admit"};
+    } else if (verb == "withdraws") {  // the last change that was ordered
+      command = LockService::CancelChange{changes_};
     } else {
       return std::unexpected(fmt::format("'{}' is not a command of locks", verb));
     }
