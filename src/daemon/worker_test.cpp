@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "daemon/control/daemon_view.h"
 #include "daemon/log.h"
 #include "platform/address.h"
 #include "platform/descriptor.h"
@@ -301,6 +302,20 @@ TEST_F(WorkerTest, CountsDatagramsThatAreTooLong) {
   });
   EXPECT_EQ(worker_->run(), 0);
   EXPECT_EQ(counted(), 1U);
+}
+
+TEST(DaemonView, WarnsForAnHourAfterHostsWereForgotten) {
+  wire::Directory directory;
+  const Instant start{100s};
+  const auto hear = [&](std::uint64_t i) {
+    directory.hear(start, HostId{(i << 46) + 1}, Incarnation{1}, wire::Nonce{1});
+  };
+  for (std::uint64_t i = 0; i < wire::Directory::kMaxHosts; ++i) hear(i);
+  EXPECT_EQ(crowding_warning(directory, start), "");
+  hear(wire::Directory::kMaxHosts);
+  EXPECT_THAT(crowding_warning(directory, start + 59min),
+              ::testing::StartsWith("too many hosts: tempod remembers 4096 and has forgotten 64"));
+  EXPECT_EQ(crowding_warning(directory, start + 1h), "");
 }
 
 }  // namespace

@@ -20,6 +20,10 @@ std::string_view clock_name(config::ClockKind kind) {
   return kNames.at(static_cast<std::size_t>(kind));
 }
 
+std::string hex_id(HostId host) {
+  return host == kNoHost ? "" : fmt::format("{:016x}", std::to_underlying(host));
+}
+
 double microseconds(Nanos span) { return static_cast<double>(span.count()) * 1e-3; }
 
 void add_keys(const DaemonView& view, obs::Snapshot& shot) {
@@ -78,6 +82,8 @@ void add_host(const DaemonView& view, obs::Snapshot& shot) {
                     shot.id));
   if (!view.clock_error.empty()) shot.warnings.push_back(view.clock_error);
   if (!view.incompatible_peer.empty()) shot.warnings.push_back(view.incompatible_peer);
+  if (std::string crowded = crowding_warning(view.codec->directory(), view.now); !crowded.empty())
+    shot.warnings.push_back(std::move(crowded));
 }
 
 void add_clock(const DaemonView& view, obs::Snapshot& shot) {
@@ -154,6 +160,8 @@ void add_counters(const DaemonView& view, obs::Snapshot& shot) {
   const wire::Codec& codec = *view.codec;
   shot.counters["datagrams_accepted"] = codec.accepted();
   shot.counters["datagrams_sent"] = codec.sent();
+  shot.counters["hosts_known"] = codec.directory().size();
+  shot.counters["hosts_evicted"] = codec.directory().evicted();
   shot.counters["messages_without_address"] = view.unsent;
   shot.counters["stalls"] = view.stalls;
   shot.counters["reelect_honoured"] = view.reelect_honoured;
@@ -177,13 +185,9 @@ void add_counters(const DaemonView& view, obs::Snapshot& shot) {
 }
 
 void add_groups(const DaemonView& view, obs::Snapshot& shot) {
-  const auto name_of_host = [&](HostId host) {
-    const wire::Directory::Host* known = view.codec->directory().find(host);
-    return known == nullptr ? "" : name_of_node(*view.codec, known->node);
-  };
   for (const groups::Known& group : view.groups)
     shot.groups.push_back({.name = group.name,
-                           .leader = group.leader == kNoHost ? "" : name_of_host(group.leader),
+                           .leader = name_of_host(*view.codec, group.leader),
                            .term = fmt::format("{}", std::to_underlying(group.term)),
                            .here = group.here,
                            .state = std::string(group.state),
@@ -226,15 +230,28 @@ std::string_view state_name(election::State state) {
   return state == election::State::slave ? "follower" : election::name_of(state);
 }
 
+std::string crowding_warning(const wire::Directory& directory, Instant now) {
+  constexpr Nanos kCrowdedFor = 1h;  // after that only the counter shows it
+  if (directory.evicted() == 0 || now - directory.last_evicted() >= kCrowdedFor) return "";
+  return fmt::format(
+      "too many hosts: tempod remembers {} and has forgotten {} that were silent longest; if this "
+      "cluster has fewer machines, one that has its key invents host ids: find it by the addresses "
+      "in 'tempo members' and change the key",
+      wire::Directory::kMaxHosts, directory.evicted());
+}
+
+std::string name_of_host(const wire::Codec& codec, HostId host) {
+  const wire::Directory::Host* known = codec.directory().find(host);
+  return known == nullptr || known->name.text().empty() ? hex_id(host)
+                                                        : std::string(known->name.text());
+}
+
 std::string name_of_node(const wire::Codec& codec, NodeId node) {
-  const wire::Directory::Host* host = codec.directory().find(node);
-  if (host == nullptr) return "";
-  return host->name.text().empty() ? id_text(codec, node) : std::string(host->name.text());
+  return name_of_host(codec, codec.directory().host_of(node));
 }
 
 std::string id_text(const wire::Codec& codec, NodeId node) {
-  const HostId host = codec.directory().host_of(node);
-  return host == kNoHost ? "" : fmt::format("{:016x}", std::to_underlying(host));
+  return hex_id(codec.directory().host_of(node));
 }
 
 }  // namespace tempo::daemon

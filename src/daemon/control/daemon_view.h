@@ -47,7 +47,11 @@ std::string key_warning(const auth::Keyring& keys);
 // is a follower.
 std::string_view state_name(election::State state);
 
-// Name of a host for users: its name, or its id if it has no name.
+// Warning that the directory of hosts was too small within the last hour; empty: it was not.
+std::string crowding_warning(const wire::Directory& directory, Instant now);
+
+// Name of a host for users: its name, or its id if it has no name here.
+std::string name_of_host(const wire::Codec& codec, HostId host);
 std::string name_of_node(const wire::Codec& codec, NodeId node);
 std::string id_text(const wire::Codec& codec, NodeId node);
 

@@ -118,6 +118,10 @@ std::string Links::address_of(NodeId host) const {
   for (const Link& link : links_)
     if (const auto peer = link.peers.find(host); peer != link.peers.end())
       text = peer->second.text();
+void Links::forget(NodeId host) {
+  for (Link& link : links_) link.peers.erase(host);
+}
+
   return text;
 }
 

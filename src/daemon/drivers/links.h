@@ -68,6 +68,7 @@ class Links {
   std::string address_of(NodeId host) const;  // empty: unknown
 
   void broadcast(std::uint8_t number, std::span<const std::byte> bytes);
+  void forget(NodeId host);                   // the directory has evicted it
   void broadcast_everywhere(std::span<const std::byte> bytes);  // on every network that is up
   // False: the address of that host is unknown. With an exchange number, its departure is reported
   // later.

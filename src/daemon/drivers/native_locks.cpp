@@ -186,11 +186,7 @@ std::string NativeLocks::silent_mode() const {
 
 // --- voters ---
 
-std::string NativeLocks::name_of(HostId host) const {
-  const wire::Directory::Host* known = parts_.transport->codec().directory().find(host);
-  if (known != nullptr) return parts_.transport->name_of(known->node);
-  return fmt::format("{:016x}", std::to_underlying(host));
-}
+std::string NativeLocks::name_of(HostId host) const { return parts_.transport->name_of(host); }
 
 std::string NativeLocks::names_of_voters() const {
   std::string names;
@@ -235,13 +231,13 @@ Result<std::uint64_t> NativeLocks::change_voters(std::string_view machine, bool 
 
 std::optional<Result<void>> NativeLocks::change_result(std::uint64_t number) const {
   if (number != changes_)
+    return Result<void>{std::unexpected("another change has replaced this one")};
+  return change_ended_;
+}
+
 void NativeLocks::cancel_change(std::uint64_t number) {
   if (number != changes_ || change_ended_) return;
   parts_.host->command(Service::Command{Service::CancelChange{number}});
-}
-
-    return Result<void>{std::unexpected("another change has replaced this one")};
-  return change_ended_;
 }
 
 Result<void> NativeLocks::result_of(const Service::ChangeEnded& change) const {
@@ -278,12 +274,12 @@ Result<void> NativeLocks::result_of(const Service::ChangeEnded& change) const {
           "[locks] in tempo.toml",
           name, parts_.identity->settings.lock_expect));
     case ChangeOutcome::no_majority:
-    case ChangeOutcome::withdrawn:
-      return std::unexpected(fmt::format("the change of the vote of {} was withdrawn", name));
       return std::unexpected(
           fmt::format("no majority of the voters answers, and only a majority can change the "
                       "voters ({}); nothing was changed so far",
                       names_of_voters()));
+    case ChangeOutcome::withdrawn:
+      return std::unexpected(fmt::format("the change of the vote of {} was withdrawn", name));
   }
   return {};
 }

@@ -113,6 +113,7 @@ void Transport::receive(std::uint8_t network) {
     }
     const Instant now = oscillator_->now();
     const auto received = codec_.decode(now, network, std::min(arrival->at, now), arrival->bytes);
+    for (const NodeId evicted : codec_.directory().take_evicted()) links_.forget(evicted);
     std::array<std::byte, wire::kMaxBytes> buffer;
     if (const std::size_t size = codec_.take_reply(now, buffer); size > 0)
       links_.send(network, arrival->from, {buffer.data(), size});
@@ -176,10 +177,6 @@ void Transport::read_departures(std::uint8_t network) {
 
 std::string Transport::name_of(NodeId node) const { return name_of_node(codec_, node); }
 
-std::string Transport::name_of(HostId host) const {
-  const wire::Directory::Host* known = codec_.directory().find(host);
-  if (host == kNoHost || known == nullptr) return "";
-  return name_of(known->node);
-}
+std::string Transport::name_of(HostId host) const { return name_of_host(codec_, host); }
 
 }  // namespace tempo::daemon

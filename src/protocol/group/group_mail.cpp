@@ -69,9 +69,9 @@ struct FromBody {
 
   NodeId node(HostId host) {
     if (host == kNoHost) return kNobody;
-    const wire::Directory::Host* entry = hosts.admit(host);
-    known &= entry != nullptr;
-    return entry == nullptr ? kNobody : entry->node;
+    const NodeId number = hosts.number_of(host);
+    known &= number != kNobody;
+    return number;
   }
   Bid bid(const wire::GroupBid& bid) {
     return {std::max(bid.capacity, kNotCandidate), node(bid.host)};

@@ -38,6 +38,7 @@ LockService::LockService(const Start& start)
                                         : std::nullopt,
                   .lost = start.record_lost}) {
   record_.kernel = start.kernel;
+  start_.hosts->set_voters(record_.voters);
 }
 
 // --- inputs ---
@@ -145,6 +146,7 @@ std::vector<HostId> LockService::hosts_of(const lock::VoterSet& voters) const {
 void LockService::persist(LockTurn& turn, const Bootstrap::VoterProposal& proposal) {
   record_.stage = proposal.stage;
   record_.voters = hosts_of(proposal.voters);
+  start_.hosts->set_voters(record_.voters);
   turn.out.persist(record_);
 }
 

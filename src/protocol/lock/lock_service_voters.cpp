@@ -1,5 +1,6 @@
 // Changes of the voters: what an operator requests, and the second vote of a preferred machine.
 #include <algorithm>
+#include <vector>
 
 #include "protocol/lock/lock_service.h"
 
@@ -21,12 +22,12 @@ void LockService::on_command(LockTurn& turn, const ChangeVoters& wanted) {
   advance_change(turn);
 }
 
-// Done: it is possible, as far as this host knows.
 void LockService::on_command(LockTurn& turn, const CancelChange& cancel) {
   if (change_ && change_->wanted.number == cancel.number)
     give_up_change(turn, ChangeOutcome::withdrawn);
 }
 
+// Done: it is possible, as far as this host knows.
 ChangeOutcome LockService::possible(const ChangeVoters& wanted) const {
   if (!running()) return ChangeOutcome::not_running;
   if (change_) return ChangeOutcome::busy;
@@ -65,12 +66,12 @@ void LockService::advance_change(LockTurn& turn) {
                      wanted.host, static_cast<std::uint8_t>(wanted.votes ? has + 1 : has - 1)});
 }
 
-void LockService::end_change(LockTurn& turn, ChangeOutcome outcome) {
 void LockService::give_up_change(LockTurn& turn, ChangeOutcome outcome) {
   command_part(turn, *leases_, LeaseService::GiveUpChange{});
   end_change(turn, outcome);
 }
 
+void LockService::end_change(LockTurn& turn, ChangeOutcome outcome) {
   turn.out.notify(ChangeEnded{
       .number = change_->wanted.number, .host = change_->wanted.host, .outcome = outcome});
   change_.reset();
@@ -87,6 +88,10 @@ void LockService::check_each_second(LockTurn& turn) {
 }
 
 void LockService::follow_voters(LockTurn& turn) {
+  std::vector<HostId> voters;
+  for (const NodeId voter : leases_->view().slots)
+    if (voter != kNobody) voters.push_back(start_.hosts->host_of(voter));
+  start_.hosts->set_voters(voters);
   command_part(turn, *bounded_delay_,
                BoundedDelayLocks::Follow{voters_of(leases_->view(), *start_.hosts)});
 }

@@ -92,6 +92,7 @@ Codec::Codec(Options options)
     : options_(std::move(options)), liveness_(options_.secret, options_.exchange_interval) {
   Directory::Host* self = directory_.admit(options_.self);
   CHECK(self != nullptr);
+  self->pinned = true;
   self->name = options_.name;
   self->incarnation = options_.incarnation;
   self->nonce = options_.nonce;
@@ -174,7 +175,7 @@ Result<Codec::Received, DropReason> Codec::receive_hello(Instant now, std::uint8
   const Header& header = datagram.header;
   const Process from = process_of(header);
   const auto& hello = std::get<HelloBody>(datagram.body);
-  const std::uint32_t changes = changes_of(from.host);
+  const std::uint32_t changes = directory_.changes_of(from.host);
   if (hello.kind == HelloBody::Kind::ask) {
     Directory::Host* const known = directory_.find(from.host);
     if (known != nullptr && process_of(*known) == from && header.number >= known->window.highest())
@@ -213,7 +214,8 @@ Result<Codec::Received, DropReason> Codec::receive(Instant now, const Liveness::
   const bool same = known != nullptr && known->heard && process_of(*known) == from;
   if (same && !known->window.would_be_fresh(header.number))
     return std::unexpected(DropReason::replayed);
-  const Response response = liveness_.judge(now, from, changes_of(header.sender), header.response);
+  const Response response =
+      liveness_.judge(now, from, directory_.changes_of(header.sender), header.response);
   const bool proved = response == Response::current;
   const bool live =
       same && liveness_.live(now, known->proved) && (known->networks & bit_of(held.network)) != 0;
@@ -225,8 +227,7 @@ Result<Codec::Received, DropReason> Codec::receive(Instant now, const Liveness::
     return std::unexpected(DropReason::not_live);
   }
 
-  if (directory_.admit(header.sender) == nullptr)
-    return std::unexpected(DropReason::too_many_hosts);
+  if (!directory_.can_hear(header.sender)) return std::unexpected(DropReason::too_many_hosts);
   TRY(content, content_of(datagram, held.network, held.arrived));
   const bool newest = !same || header.number > known->window.highest();
   Directory::Host* const host = believe(now, held.network, header, proved);
@@ -244,20 +245,9 @@ Result<Codec::Received, DropReason> Codec::receive(Instant now, const Liveness::
 // Null: too many hosts.
 Directory::Host* Codec::believe(Instant now, std::uint8_t network, const Header& header,
                                 bool proved) {
-  Directory::Host* const host = directory_.admit(header.sender);
-  if (host == nullptr) return nullptr;
-  const Process from = process_of(header);
-  if (!host->heard || process_of(*host) != from) {
-    // The responses of the process before this one are of no use any more.
-    host->changes += host->heard ? 1 : 0;
-    host->heard = true;
-    host->incarnation = from.incarnation;
-    host->nonce = from.nonce;
-    host->networks = 0;
-    host->window = {};
-  }
-  host->last_heard = now;
-  if (!proved) return host;
+  Directory::Host* const host =
+      directory_.hear(now, header.sender, header.incarnation, header.nonce);
+  if (host == nullptr || !proved) return host;
   host->proved = now;
   host->networks |= bit_of(network);
   return host;
@@ -281,15 +271,11 @@ std::optional<Codec::Received> Codec::take_released() {
 
 // --- questions and answers ---
 
-std::uint32_t Codec::changes_of(HostId host) const {
-  const Directory::Host* const known = directory_.find(host);
-  return known == nullptr ? 0 : known->changes;
-}
-
 void Codec::ask(Instant now, std::uint8_t network, const Process& process) {
   if (liveness_.ask(now, process, network))
-    reply_ =
-        Reply{.kind = HelloBody::Kind::ask, .to = process, .changes = changes_of(process.host)};
+    reply_ = Reply{.kind = HelloBody::Kind::ask,
+                   .to = process,
+                   .changes = directory_.changes_of(process.host)};
 }
 
 std::size_t Codec::ask(Instant now, std::uint8_t network, NodeId host,
@@ -337,10 +323,8 @@ Result<Codec::Content, DropReason> Codec::election_message(const Datagram& datag
       node = kNobody;
       return true;
     }
-    const Directory::Host* entry = directory_.admit(host);
-    if (entry == nullptr) return false;
-    node = entry->node;
-    return true;
+    node = directory_.number_of(host);
+    return node != kNobody;
   };
   constexpr std::uint64_t kMax32 = 0xffffffff;
   if (body.sequence > kMax32 || body.answers > kMax32 || body.round > kMax32 ||

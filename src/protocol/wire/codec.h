@@ -44,7 +44,7 @@ enum class DropReason : std::uint8_t {
   not_live,           // the sender must repeat a challenge first; it may be delivered after that
   own,                // our own broadcast, received by ourselves
   duplicate_host_id,  // another machine uses our host id
-  too_many_hosts,     // the directory is full
+  too_many_hosts,     // a host has no node number (directory.h)
   not_for_us,         // of another instance, or a request to another host
   count
 };
@@ -103,7 +103,7 @@ class Codec {
 
   const Directory& directory() const { return directory_; }
   Directory& directory() { return directory_; }
-  // Node number of a host, assigned if it is new; kNobody: too many hosts.
+  // Node number of a host, assigned if it is new; kNobody: it has none.
   NodeId number_of(HostId host) { return directory_.number_of(host); }
   NodeId self() const { return self_; }
   const auth::Keyring& keys() const { return options_.keys; }
@@ -141,7 +141,6 @@ class Codec {
   Directory::Host* believe(Instant now, std::uint8_t network, const Header& header, bool proved);
   void release(Instant now, std::uint8_t network, const Process& process);
   void ask(Instant now, std::uint8_t network, const Process& process);
-  std::uint32_t changes_of(HostId host) const;
   Result<Content, DropReason> content_of(const Datagram& datagram, std::uint8_t network,
                                          Instant arrived);
   Result<Content, DropReason> election_message(const Datagram& datagram, const ElectionBody& body,

@@ -2,6 +2,7 @@
 // reflected and redirected datagrams, silence, and machines that lost their state.
 #include <gtest/gtest.h>
 
+#include "base/random.h"
 #include "protocol/wire/codec.h"
 #include "protocol/wire/codec_test_hosts.h"
 
@@ -217,6 +218,58 @@ TEST(CodecLiveness, BroadcastsFromBeforeTheFirstContactAreTooOld) {
   EXPECT_EQ(drop_reason(heard(receiver, sender, early)), DropReason::not_live);
   EXPECT_EQ(drop_reason(receiver.decode(kNow, 0, kNow, early)), DropReason::replayed);
   EXPECT_TRUE(receiver.decode(kNow, 0, kNow, encoded(sender, loop_of(sender))));
+}
+
+// One member with the key invents 20,000 ids, each with a process that answers. After 4096 of them
+// nobody new was believed until a restart.
+TEST(CodecLiveness, InventedHostsDoNotKeepANewHostOut) {
+  Codec receiver = codec_of({.id = 1});
+  Codec voter = codec_of({.id = 2});
+  Codec member = codec_of({.id = 3});
+  const auto id_of = [](const Codec& codec) { return codec.directory().host_of(codec.self()); };
+  receiver.directory().set_voters(std::vector{id_of(voter)});
+  ASSERT_TRUE(heard(receiver, voter, encoded(voter, loop_of(voter))));
+  meet(receiver, member);
+  const Instant again = kNow + Directory::kEstablishedAfter;
+  ASSERT_TRUE(receiver.decode(again, 0, again, encoded(member, loop_of(member))));
+  ASSERT_TRUE(member.decode(again, 0, again, reply_of(receiver, again)));
+  ASSERT_TRUE(receiver.decode(again, 0, again, reply_of(member, again)));
+  const NodeId number = receiver.number_of(id_of(voter));
+  Instant now = kNow + 1min;
+  Stream ids(7, 0, 0);
+  int accepted = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    now += 1ms;
+    Codec invented = codec_of({.host = HostId{ids.next()}});
+    accepted += heard(receiver, invented, encoded(invented, loop_of(invented)), now) ? 1 : 0;
+  }
+  EXPECT_GE(accepted, 19'990) << "a few have no free number between their neighbours";
+  EXPECT_GE(receiver.directory().evicted(), 20'000U - Directory::kMaxHosts - 1'000U);
+  EXPECT_LE(receiver.directory().size(), Directory::kMaxHosts + Directory::kMaxMentioned);
+  Codec honest = codec_of({.id = 4});
+  ASSERT_TRUE(heard(receiver, honest, encoded(honest, loop_of(honest)), now));
+  EXPECT_EQ(receiver.number_of(id_of(voter)), number);
+  ASSERT_NE(receiver.directory().find(id_of(voter)), nullptr);
+  EXPECT_EQ(receiver.directory().find(id_of(voter))->name.text(), "host2");
+  EXPECT_NE(receiver.directory().find(id_of(member)), nullptr) << "an established member stays";
+}
+
+// An evicted host lost its replay window: a recording of it must not count when it is back.
+TEST(CodecLiveness, ARecordingOfAnEvictedHostDoesNothing) {
+  Codec receiver = codec_of({.id = 1});
+  Codec sender = codec_of({.id = 2});
+  meet(receiver, sender);
+  const Bytes echo = encoded_to(receiver, sender, echo_of(0));
+  ASSERT_TRUE(receiver.decode(kNow, 0, kNow, echo));
+  const Bytes later = encoded_to(receiver, sender, echo_of(1));
+  for (std::uint64_t i = 0; i < Directory::kMaxHosts; ++i)
+    receiver.directory().hear(kNow + 1s, HostId{(i << 46) + 1}, Incarnation{1}, Nonce{1});
+  ASSERT_EQ(receiver.directory().find(HostId{std::uint64_t{2} << 50}), nullptr);
+  EXPECT_EQ(drop_reason(receiver.decode(kNow + 1s, 0, kNow, echo)), DropReason::not_live);
+  EXPECT_EQ(drop_reason(receiver.decode(kNow + 1s, 0, kNow, later)), DropReason::not_live);
+  ASSERT_TRUE(heard(receiver, sender, encoded(sender, loop_of(sender)), kNow + 2s));
+  EXPECT_FALSE(receiver.decode(kNow + 2s, 0, kNow, echo));
+  EXPECT_FALSE(receiver.decode(kNow + 2s, 0, kNow, later));
 }
 
 }  // namespace

@@ -21,7 +21,8 @@ inline auth::Key key_of(int seed) {
 }
 
 struct HostOptions {
-  std::uint64_t id = 1;
+  std::uint64_t id = 1;   // top bits of the host id, and its name
+  HostId host = kNoHost;  // the host id itself; kNoHost: by `id`
   std::uint32_t incarnation = 10;
   std::uint64_t nonce = 100;
   std::vector<auth::Key> keys{key_of(1)};
@@ -40,7 +41,7 @@ inline auth::Keyring ring_of(const std::vector<auth::Key>& keys) {
 }
 
 inline Codec codec_of(const HostOptions& options) {
-  return Codec({.self = HostId{options.id << 50},
+  return Codec({.self = options.host != kNoHost ? options.host : HostId{options.id << 50},
                 .incarnation = Incarnation{options.incarnation},
                 .nonce = Nonce{options.nonce},
                 .name = Name("host" + std::to_string(options.id)),
