@@ -138,6 +138,17 @@ void new_incarnation(DaemonIdentity& identity) {
   identity.state.incarnation = std::to_underlying(identity.incarnation);
 }
 
+Result<void> begin_incarnation(DaemonIdentity& identity) {
+  new_incarnation(identity);
+  auto written = write_state(identity.settings.state_dir, identity.state);
+  if (written) return written;
+  identity.incarnation = random_incarnation(sys::kernel_random());
+  return std::unexpected(fmt::format(
+      "{}; make the state directory writable and restart tempod: until then its incarnations have "
+      "no order, and there are no locks",
+      written.error()));
+}
+
 wire::Codec make_codec(const DaemonIdentity& identity) {
   return wire::Codec({.self = identity.host,
                       .incarnation = identity.incarnation,

@@ -41,6 +41,10 @@ void share_machine_id(DaemonIdentity& identity);
 
 // Starts a new incarnation of the same host.
 void new_incarnation(DaemonIdentity& identity);
+// The same, recorded in the state directory. An incarnation that cannot be recorded is random: the
+// next start would find the same record and, within the same second, choose the same incarnation.
+// The error is that of the record.
+Result<void> begin_incarnation(DaemonIdentity& identity);
 
 // Every codec has a secret of its own, so that challenges of one process are of no use to another.
 wire::Codec make_codec(const DaemonIdentity& identity);

@@ -1,8 +1,10 @@
-// Reading the cluster keys: nothing but an absent file at the default path means "no key".
+// Reading the cluster keys: nothing but an absent file at the default path means "no key". And the
+// incarnations of a daemon whose state directory is not writable.
 #include "daemon/daemon_identity.h"
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -114,6 +116,32 @@ TEST_F(KeyFiles, DoNotBeginToAcceptUnsealedDatagramsInAReload) {
   const auto again = read_keys_again(settings_, auth::Keyring(auth::new_key()));
   ASSERT_FALSE(again);
   EXPECT_THAT(again.error(), HasSubstr("remove the line 'no-key', or restart tempod"));
+}
+
+// A daemon that could not write its state chose the same incarnation when it was restarted within
+// the same second.
+TEST(Incarnations, AreNotRepeatedWithoutAWritableStateDirectory) {
+  std::string pattern = (fs::temp_directory_path() / "tempo-incarnation-XXXXXX").string();
+  const std::string directory = ::mkdtemp(pattern.data());
+  DaemonIdentity first;
+  first.settings.state_dir = directory;
+  EXPECT_TRUE(begin_incarnation(first));
+  DaemonIdentity next = first;
+  next.state = read_state(directory).state;
+  EXPECT_TRUE(begin_incarnation(next));
+  EXPECT_LT(first.incarnation, next.incarnation) << "the record orders them";
+
+  fs::remove_all(directory);
+  std::set<Incarnation> seen;
+  for (int start = 0; start < 20; ++start) {
+    DaemonIdentity identity;
+    identity.settings.state_dir = directory;
+    const auto begun = begin_incarnation(identity);
+    ASSERT_FALSE(begun);
+    EXPECT_THAT(begun.error(), HasSubstr("make the state directory writable and restart tempod"));
+    seen.insert(identity.incarnation);
+  }
+  EXPECT_EQ(seen.size(), 20U);
 }
 
 }  // namespace

@@ -133,8 +133,7 @@ class Parent {
 
     Nanos pause{0};
     for (;;) {
-      new_incarnation(identity_);
-      save_state();
+      report_disk(begin_incarnation(identity_));
       const Instant started = clock_->now();
       const int status = run_worker();
       if (was_suspended(status) && stopping_) return 0;
@@ -309,10 +308,11 @@ class Parent {
   }
 
   // The worker may not write there, and the next incarnation needs the values after a kill too.
-  void save_state() {
-    const auto saved = write_state(identity_.settings.state_dir, identity_.state);
+  void save_state() { report_disk(write_state(identity_.settings.state_dir, identity_.state)); }
+
+  void report_disk(const Result<void>& saved) {
     const std::string error = saved ? "" : saved.error();
-    if (!error.empty() && error != disk_error_) log_warning(error);
+    if (!error.empty() && error != disk_error_) log_error(error);
     disk_error_ = error;
   }
 
@@ -380,9 +380,7 @@ int run_standalone(DaemonIdentity identity) {
   identity.settings.hardware_stamps = false;
   share_machine_id(identity);
   for (;;) {
-    new_incarnation(identity);
-    if (const auto saved = write_state(identity.settings.state_dir, identity.state); !saved)
-      log_warning(saved.error());
+    if (const auto begun = begin_incarnation(identity); !begun) log_error(begun.error());
     auto worker = Worker::create(identity, nullptr);
     if (!worker) {
       log_error(worker.error());

@@ -70,6 +70,10 @@ Incarnation next_incarnation(const State& last, std::int64_t seconds_since_1970,
   const bool counts = last.incarnation != 0 && last.incarnation < kMax;
   const std::int64_t next = std::max(by_clock, counts ? std::int64_t{last.incarnation} + 1 : 0);
   if (next > 0) return Incarnation{static_cast<std::uint32_t>(next)};
+  return random_incarnation(random);
+}
+
+Incarnation random_incarnation(std::uint64_t random) {
   return Incarnation{static_cast<std::uint32_t>(1 + random % kRandomIncarnations)};
 }
 

@@ -40,5 +40,7 @@ Result<void> write_state(const std::string& directory, const State& state);
 // the clock: a machine without both must not repeat its incarnation.
 Incarnation next_incarnation(const State& last, std::int64_t seconds_since_1970,
                              std::uint64_t random);
+// An incarnation without an order, below those of the clock.
+Incarnation random_incarnation(std::uint64_t random);
 
 }  // namespace tempo::daemon

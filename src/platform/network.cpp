@@ -190,6 +190,17 @@ Result<void> UdpNetwork::bind_all(const NetworkOptions& options) {
   return {};
 }
 
+std::string bind_error(const Address& address, int error) {
+  const char* const cure =
+      error == EADDRINUSE ? "another program uses this port: stop it, or set another 'port' on "
+                            "every machine"
+      : error == EACCES   ? "grant CAP_NET_BIND_SERVICE, or set a 'port' of at least 1024"
+      : error == EADDRNOTAVAIL
+          ? "no interface has this address: add it, or correct 'bind' and 'interfaces'"
+          : "check 'bind' and 'interfaces' in tempo.toml";
+  return fmt::format("bind {}: {}; {}", address.text_with_port(), std::strerror(error), cure);
+}
+
 Result<UdpNetwork::Socket> UdpNetwork::bind_one(const NetworkOptions& options,
                                                 const Address& address) const {
   TRY(descriptor, plain_socket(address.family(), SOCK_DGRAM, 0));
@@ -211,7 +222,7 @@ Result<UdpNetwork::Socket> UdpNetwork::bind_one(const NetworkOptions& options,
                static_cast<socklen_t>(options.interface.size()));
   }
   if (::bind(number, address.raw(), address.size()) != 0)
-    return failure(fmt::format("bind {}", address.text_with_port()));
+    return std::unexpected(bind_error(address, errno));
   if (is_for_all && !sockets_.empty()) filter_own(number, sockets_.front().bound);
 
   const auto index = static_cast<int>(if_nametoindex(options.interface.c_str()));

@@ -298,7 +298,10 @@ TEST_F(Loopback, ForeignAddressIsAnError) {
       {.label = "far", .bind = {address("192.0.2.7", 525)}, .everyone = {}, .port = 525},
       *oscillator_);
   ASSERT_FALSE(network);
-  EXPECT_EQ(network.error(), "bind 192.0.2.7:525: Cannot assign requested address");
+  EXPECT_EQ(network.error(),
+            "bind 192.0.2.7:525: Cannot assign requested address; no interface has this address: "
+            "add it, or "
+            "correct 'bind' and 'interfaces'");
   const auto nowhere = Network::open({.label = "nowhere", .port = 525}, *oscillator_);
   ASSERT_FALSE(nowhere);
   EXPECT_EQ(nowhere.error(), "nowhere: no address to bind; check 'interfaces' and 'peers'");

@@ -1,4 +1,5 @@
 // The service around the protocol: hooks, reload, another user, IPv6.
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -6,11 +7,16 @@
 #include <string>
 #include <thread>
 
+#include <arpa/inet.h>
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "client/client.h"
 #include "netns.h"
@@ -272,6 +278,45 @@ TEST_F(Netns, RunsOutOfDescriptorsGracefully) {
   })) << logs(site);
   EXPECT_EQ(host.worker(), worker);
   EXPECT_EQ(host.log().find("network-down"), std::string::npos) << host.log();
+}
+
+// A UDP socket of another program on the port of tempod, in that namespace; it stays there.
+int occupy(const std::string& space, const std::string& address) {
+  const int here = ::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
+  const int there = ::open(("/run/netns/" + space).c_str(), O_RDONLY | O_CLOEXEC);
+  sockaddr_in taken{};
+  taken.sin_family = AF_INET;
+  taken.sin_port = htons(525);
+  ::inet_pton(AF_INET, address.c_str(), &taken.sin_addr);
+  int end =
+      ::setns(there, CLONE_NEWNET) == 0 ? ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1;
+  if (::bind(end, reinterpret_cast<const sockaddr*>(&taken), sizeof taken) != 0) end = -1;
+  if (::setns(here, CLONE_NEWNET) != 0) std::abort();
+  ::close(there);
+  ::close(here);
+  return end;
+}
+
+// A failing bind was retried every second without an end, and one warning in the log was all.
+TEST_F(Netns, ReportsANetworkThatItCannotUse) {
+  Site site(options());
+  Host& host = site.add();
+  const int other = occupy(host.space(), host.address());
+  ASSERT_GE(other, 0);
+  host.start();
+  const auto warned = [&] {
+    const auto status = host.status();
+    return status && std::ranges::any_of(status->warnings, [](const std::string& warning) {
+             return warning.find("another program uses this port: stop it") != std::string::npos;
+           });
+  };
+  ASSERT_TRUE(site.wait(10s, warned)) << logs(site);
+  EXPECT_THAT(host.log(), HasSubstr("error: cannot use a network: eth0"));
+  ::close(other);
+  ASSERT_TRUE(site.wait(20s, [&] {
+    const auto status = host.status();
+    return status && status->networks.size() == 1 && !warned();
+  })) << logs(site);
 }
 
 }  // namespace

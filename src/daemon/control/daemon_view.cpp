@@ -84,6 +84,8 @@ void add_host(const DaemonView& view, obs::Snapshot& shot) {
   if (!view.incompatible_peer.empty()) shot.warnings.push_back(view.incompatible_peer);
   if (std::string crowded = crowding_warning(view.codec->directory(), view.now); !crowded.empty())
     shot.warnings.push_back(std::move(crowded));
+  if (!view.links->errors().empty())
+    shot.warnings.push_back(fmt::format("cannot use a network: {}", view.links->errors()));
 }
 
 void add_clock(const DaemonView& view, obs::Snapshot& shot) {

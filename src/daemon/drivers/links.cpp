@@ -28,7 +28,7 @@ Result<void> Links::open(const config::Settings& settings) {
     if (fixed && !network) return std::unexpected(network.error());
     put(count_, options, std::move(network), errors);
   }
-  log_errors(std::move(errors));
+  note_errors(std::move(errors), true);
   if (fixed) return {};
   interfaces_ = std::make_unique<sys::InterfaceWatch>();
   if (count_ == 0)
@@ -37,8 +37,13 @@ Result<void> Links::open(const config::Settings& settings) {
   return {};
 }
 
-void Links::log_errors(std::string errors) {
-  if (!errors.empty() && errors != errors_) log_warning(errors);
+void Links::note_errors(std::string errors, bool changed) {
+  if (changed || errors != errors_) pause_ = kFirstPause;
+  next_attempt_ = oscillator_->now() + pause_;
+  pause_ = std::min(2 * pause_, kMaxPause);
+  if (!errors.empty() && errors != errors_)
+    log_error(fmt::format("cannot use a network: {}; tempod tries again, at least once a minute",
+                          errors));
   errors_ = std::move(errors);
 }
 
@@ -59,7 +64,7 @@ Links::Changes Links::rescan(const config::Settings& settings, bool other_settin
   Changes changes;
   if (interfaces_ == nullptr) return changes;
   const bool changed = interfaces_->changed() || other_settings || behind_;
-  if (!changed && errors_.empty()) return changes;
+  if (!changed && (errors_.empty() || oscillator_->now() < next_attempt_)) return changes;
   const auto networks = networks_of(settings);
   behind_ = changed && !networks;
   if (!networks) return changes;
@@ -82,7 +87,7 @@ Links::Changes Links::rescan(const config::Settings& settings, bool other_settin
     if (put(number, options, sys::Network::open(options, *oscillator_), errors))
       changes.come.push_back(number);
   }
-  log_errors(std::move(errors));
+  note_errors(std::move(errors), changed);
   return changes;
 }
 
@@ -113,15 +118,15 @@ void Links::learn(std::uint8_t number, NodeId host, const sys::Address& address)
   links_[number].peers[host] = address;
 }
 
+void Links::forget(NodeId host) {
+  for (Link& link : links_) link.peers.erase(host);
+}
+
 std::string Links::address_of(NodeId host) const {
   std::string text;
   for (const Link& link : links_)
     if (const auto peer = link.peers.find(host); peer != link.peers.end())
       text = peer->second.text();
-void Links::forget(NodeId host) {
-  for (Link& link : links_) link.peers.erase(host);
-}
-
   return text;
 }
 

@@ -32,8 +32,8 @@ class Links {
   Links(sys::Loop& loop, sys::Oscillator& oscillator) : loop_(&loop), oscillator_(&oscillator) {}
 
   // Opens the networks of the settings, or all networks of the host. A configured network that
-  // cannot be opened is an error. Failures of other networks are logged and retried, because an
-  // address may not be usable at once.
+  // cannot be opened is an error. Failures of other networks are logged and retried, at longer and
+  // longer intervals, because an address may not be usable at once.
   Result<void> open(const config::Settings& settings);
 
   // Networks that appeared or disappeared since the last call, or because of new settings.
@@ -50,6 +50,9 @@ class Links {
   // Calls `changed` when interfaces have changed.
   void watch_interfaces(std::function<void()> changed);
 
+  // The networks that could not be opened, and why; empty: none.
+  const std::string& errors() const { return errors_; }
+
   std::uint8_t count() const { return count_; }
   const std::string& label(std::uint8_t number) const { return links_[number].options.label; }
   bool here(std::uint8_t number) const {
@@ -65,10 +68,10 @@ class Links {
   std::optional<sys::Arrival> receive(std::uint8_t number);  // the next datagram
   bool knows(std::uint8_t number, NodeId host, const sys::Address& address) const;
   void learn(std::uint8_t number, NodeId host, const sys::Address& address);
+  void forget(NodeId host);                   // the directory has evicted it
   std::string address_of(NodeId host) const;  // empty: unknown
 
   void broadcast(std::uint8_t number, std::span<const std::byte> bytes);
-  void forget(NodeId host);                   // the directory has evicted it
   void broadcast_everywhere(std::span<const std::byte> bytes);  // on every network that is up
   // False: the address of that host is unknown. With an exchange number, its departure is reported
   // later.
@@ -107,7 +110,7 @@ class Links {
 
   bool put(std::uint8_t number, const sys::NetworkOptions& options,
            Result<std::unique_ptr<sys::Network>> network, std::string& errors);
-  void log_errors(std::string errors);
+  void note_errors(std::string errors, bool changed);
 
   sys::Loop* loop_;
   sys::Oscillator* oscillator_;
@@ -115,8 +118,12 @@ class Links {
   std::uint8_t count_ = 0;
   sys::Losses gone_;                                 // losses of networks that are closed
   std::unique_ptr<sys::InterfaceWatch> interfaces_;  // null: the networks are fixed
-  std::string errors_;   // errors of the last attempt to open networks, logged once
-  bool behind_ = false;  // the networks could not be listed at the last change
+  static constexpr Nanos kFirstPause = 1s;  // after an attempt to open networks that failed
+  static constexpr Nanos kMaxPause = 1min;
+  std::string errors_;         // errors of the last attempt to open networks, logged once
+  Nanos pause_ = kFirstPause;  // until the next attempt
+  Instant next_attempt_{};     // valid while there are errors
+  bool behind_ = false;        // the networks could not be listed at the last change
 };
 
 }  // namespace tempo::daemon
