@@ -5,6 +5,7 @@
 // exchanges the interval grows by the allowance; this is the bound in holdover.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "protocol/clock/estimation/candidate_fits.h"
@@ -23,8 +24,11 @@ double drift_allowance(const Slots& slots, const CandidateFits& fits,
                        const Combination& combination, double least);
 
 // The interval that contains theta at time t. It uses the slots from the newest to the first that
-// contradicts newer ones. Held samples widen it, because they may be correct.
+// contradicts newer ones, and of those up to number `jumped_in`, after which the clock seemed to
+// jump, at most the newest: a change of the path may look like a jump. Held samples widen it,
+// because they may be correct.
 Interval bound_at(const Slots& slots, const Line& theta, double drift,
-                  const std::vector<OutlierFilter::Held>& held, double t);
+                  const std::vector<OutlierFilter::Held>& held, double t,
+                  std::int64_t jumped_in = -1);
 
 }  // namespace tempo::clock

@@ -121,5 +121,18 @@ TEST(DriftAllowance, GrowsWithNoiseAndDisagreement) {
   EXPECT_NEAR(drift_allowance(slots, fits, odd, 0.15e-6), 3.15e-6, 1e-9);
 }
 
+// A change of the path looked like a jump of the clock: all limits moved by it, and the bound
+// missed theta.
+TEST(Bound, DoesNotRelyOnLimitsFromBeforeAJump) {
+  Slots slots;
+  for (int i = 0; i < 5; ++i) put(slots, i + 0.5, {}, 1e-4, i < 4 ? 1e-4 : 3e-4);
+  const Interval all = bound_at(slots, {}, 0, {}, 4.5);
+  const Interval newer = bound_at(slots, {}, 0, {}, 4.5, slots.back(1).number);
+  EXPECT_NEAR(all.high - all.low, 200e-6, 1e-9);
+  EXPECT_NEAR(newer.high - newer.low, 400e-6, 1e-9);
+  EXPECT_NEAR(bound_at(slots, {}, 0, {}, 4.5, slots.newest().number).high, newer.high, 1e-12)
+      << "the newest slot always counts";
+}
+
 }  // namespace
 }  // namespace tempo::clock

@@ -82,8 +82,8 @@ void Leader::make_round(SyncStep& step) {
   const Instant now = step.now();
   clock::Servo& servo = step.clock.servo;
   if (members_.young(now)) {
-    const double average = members_.average_rate(now, step.rules.agreement);
-    rate_change_ = (average + servo.rate()) / kRoundsToAverage;
+    const auto average = members_.average_rate(now, step.rules.agreement);
+    rate_change_ = average ? (*average + servo.rate()) / kRoundsToAverage : 0;
     step.steer(servo.hold(servo.rate() - rate_change_));
     step.timers.set(SyncTimer::round, now + kYoungRound);
     return;
@@ -103,7 +103,7 @@ void Leader::make_round(SyncStep& step) {
 Nanos Leader::bound(Instant now) const {
   Nanos doubt{std::llround(std::abs(rate_change_) * kUnseenSquare * 1e9)};
   if (handover_bound_ > Nanos{0} && now - since_ < kHandover) doubt += handover_bound_;
-  return doubt;
+  return doubt + members_.doubt(now);
 }
 
 }  // namespace tempo::node

@@ -21,7 +21,7 @@ class Leader {
   bool leads() const { return leads_; }
   const TimeScale& members() const { return members_; }
   // Error bound of its own reading: members may not know yet that it leads, or how the rate of a
-  // young network changes.
+  // young network changes, or the only member contradicts itself.
   Nanos bound(Instant now) const;
 
   // `young`: there was no network time before. `known`: network time with its bound, as it was

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "protocol/clock/rejection.h"
+#include "protocol/sync/sync_step.h"
 
 namespace tempo::node {
 namespace {
@@ -19,6 +20,9 @@ constexpr int kReportsToForget = 5;      // or without this many expected report
 constexpr double kSlopeGain = 0.25;      // weight of the newest round
 constexpr Nanos kObjections = 6s;        // an objection counts for this long
 constexpr NodeId kOwnClock = kNobody;    // this node in the ensemble
+constexpr Nanos kLeastSpan = 1s;         // between two reports that limit a rate
+constexpr double kRateWander = 10e-6;  // change of a rate, by temperature, that is no contradiction
+constexpr Nanos kNewRate = 60s;  // a contradiction of this length means that the rate has changed
 
 }  // namespace
 
@@ -31,6 +35,7 @@ void TimeScale::begin(Instant now, bool young) {
 
 void TimeScale::end() {
   members_.clear();
+  doubtful_ = kNobody;
   ensemble_.reset();
   utc_ = {};
   young_ = false;
@@ -46,6 +51,60 @@ void TimeScale::report(Instant now, NodeId from, const Report& report) {
   }
   member.every = first ? Nanos{0} : std::max(now - member.heard, member.every / 2);
   member.heard = now;
+  limit_rate(now, member, first);
+  if (member.contradicts())
+    doubtful_ = alone(now, from) ? from : kNobody;
+  else if (doubtful_ == from)
+    doubtful_ = kNobody;
+}
+
+// Between two reports its offset changed by their difference, give or take both bounds.
+void TimeScale::limit_rate(Instant now, Member& member, bool first) {
+  const auto rebase = [&] {
+    member.best_offset = member.offset;
+    member.best_bound = member.bound;
+    member.best_at = now;
+  };
+  if (first) rebase();
+  if (now - member.best_at >= kLeastSpan) {
+    const double span = in_seconds(now - member.best_at);
+    const double change = in_seconds(member.offset - member.best_offset) / span;
+    const double doubt = in_seconds(member.bound + member.best_bound) / span + kRateWander;
+    const double low = std::max(member.least_rate, change - doubt);
+    const double high = std::min(member.most_rate, change + doubt);
+    if (low <= high) {
+      member.least_rate = low;
+      member.most_rate = high;
+    }
+  }
+  if (2 * member.bound < member.best_bound) rebase();
+  const double rate = from_ppt(member.rate_ppt);
+  if (rate >= member.least_rate && rate <= member.most_rate) {
+    member.contradicts_since = kNever;
+    return;
+  }
+  member.contradicts_since = std::min(member.contradicts_since, now);
+  if (now - member.contradicts_since < kNewRate) return;
+  member.least_rate = -clock::Servo::kMaxFrequency;
+  member.most_rate = clock::Servo::kMaxFrequency;
+  member.contradicts_since = kNever;
+  rebase();
+}
+
+// Whether it is the only member that reports.
+bool TimeScale::alone(Instant now, NodeId member) const {
+  const auto all = members_.sorted();
+  return std::ranges::none_of(
+      all, [&](const auto& slot) { return slot.key != member && fresh(now, slot.value); });
+}
+
+Nanos TimeScale::doubt(Instant now) const {
+  if (doubtful_ == kNobody) return Nanos{0};
+  const Member& member = *members_.find(doubtful_);
+  if (!fresh(now, member)) return Nanos{0};
+  const double rate = from_ppt(member.rate_ppt);
+  const double beyond = std::max(member.least_rate - rate, rate - member.most_rate);
+  return share_of(now - member.contradicts_since, std::min(beyond, clock::Servo::kMaxFrequency));
 }
 
 bool TimeScale::fresh(Instant now, const Member& member) const {
@@ -63,12 +122,13 @@ bool TimeScale::knows_rate(Instant now, const Member& member) {
 }
 
 bool TimeScale::known_well(Instant now, const Member& member) const {
-  return fresh(now, member) && now - member.since >= (ensemble_ ? kProbation : kFirstProbation);
+  return fresh(now, member) && !member.contradicts() &&
+         now - member.since >= (ensemble_ ? kProbation : kFirstProbation);
 }
 
 bool TimeScale::young(Instant now) const { return young_ && now - since_ < kYouth; }
 
-double TimeScale::average_rate(Instant now, double agreement) {
+std::optional<double> TimeScale::average_rate(Instant now, double agreement) {
   // Two rates agree if their intervals of half the range to either side overlap.
   const auto claim = [&](double rate) {
     return clock::Interval{.low = rate - agreement / 2, .high = rate + agreement / 2};
@@ -77,9 +137,15 @@ double TimeScale::average_rate(Instant now, double agreement) {
   std::vector<clock::Interval> claims{claim(0.0)};
   const auto members = members_.sorted();
   std::vector<NodeId> counted{kOwnClock};
+  std::size_t voters = 1;  // all of these, and the members that contradict themselves
   for (const auto& slot : members) {
     const Member& member = slot.value;
     if (!fresh(now, member) || !knows_rate(now, member)) continue;
+    ++voters;
+    if (member.contradicts()) {
+      members_[slot.key].faulty = true;
+      continue;
+    }
     rates.push_back(from_ppt(member.rate_ppt));
     claims.push_back(claim(rates.back()));
     counted.push_back(slot.key);
@@ -91,6 +157,7 @@ double TimeScale::average_rate(Instant now, double agreement) {
     sum += rates[i];
     if (i > 0) members_[counted[i]].faulty = false;
   }
+  if (2 * group.members.size() <= voters) return std::nullopt;
   return sum / static_cast<double>(group.members.size());
 }
 

@@ -7,6 +7,11 @@
 // clocks. No clock has a large weight, and no member that joins, leaves or is rejected makes the
 // scale jump.
 //
+// The error bounds in a member's reports limit its rate, whatever the network delays. A rate
+// outside the limits of the earlier reports, as an attacker causes who delays one direction for a
+// while, does not steer. Without a majority for a rate the master keeps its own; in a network of
+// two, where nobody can be outvoted, such a contradiction widens the bound of network time instead.
+//
 // Members that carry UTC report the offset between UTC and network time; the scale then runs
 // slightly faster or slower until the two agree (clock/utc.h).
 //
@@ -40,6 +45,16 @@ class TimeScale {
     Nanos origin{0};      // first offset; differences from it fit a double
     Nanos every{0};       // approximate interval of its reports
     bool faulty = false;  // outside the largest consistent group at the last round
+    // Limits of its rate against ours, from the bounds of its reports.
+    double least_rate = -clock::Servo::kMaxFrequency;
+    double most_rate = clock::Servo::kMaxFrequency;
+    Nanos best_offset{0};  // of the report with about the least bound
+    Nanos best_bound{0};   // that bound
+    Instant best_at{};     // time of that report
+    Instant contradicts_since =
+        kNever;  // its rate is outside the limits since then; kNever: inside
+
+    bool contradicts() const { return contradicts_since != kNever; }
   };
 
   // This node leads from now on. `young`: there was no network time before.
@@ -50,8 +65,11 @@ class TimeScale {
   const NodeMap<Member>& members() const { return members_; }
 
   bool young(Instant now) const;
-  // Average rate, against ours, of all raw clocks that agree, including ours.
-  double average_rate(Instant now, double agreement);
+  // Average rate, against ours, of all raw clocks that agree, including ours; nullopt: no majority
+  // agrees.
+  std::optional<double> average_rate(Instant now, double agreement);
+  // Error of our own time that a contradiction may mean; 0: none, or a majority would decide.
+  Nanos doubt(Instant now) const;
   // A round of the ensemble: the offset and rate that network time should have. The first round
   // starts from the steered clock and `rate`, without a step. `own`: UTC according to this host;
   // nullopt: it carries none.
@@ -78,12 +96,15 @@ class TimeScale {
  private:
   clock::Aim ensemble_round(Instant now, const clock::SteeredClock& steered, double rate);
   std::vector<clock::UtcClaim> utc_claims(Instant now) const;
+  static void limit_rate(Instant now, Member& member, bool first);
+  bool alone(Instant now, NodeId member) const;
   bool fresh(Instant now, const Member& member) const;
   static double seen(Instant now, const Member& member);
   static bool knows_rate(Instant now, const Member& member);
   bool known_well(Instant now, const Member& member) const;
 
   NodeMap<Member> members_;
+  NodeId doubtful_ = kNobody;  // the only member, while it contradicts itself
   Instant since_{};
   bool young_ = false;
   std::optional<clock::Ensemble> ensemble_;

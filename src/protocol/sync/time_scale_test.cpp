@@ -37,13 +37,47 @@ TEST_F(TimeScaleTest, AYoungNetworkAdoptsTheAverageRate) {
   scale_.begin(now_, true);
   pass(30s);
   EXPECT_TRUE(scale_.young(now_));
-  EXPECT_NEAR(scale_.average_rate(now_, 200e-6), (0 + 1 + 2 + 3 + 4 + 5) * 1e-6 / 6, 1e-10);
+  EXPECT_NEAR(*scale_.average_rate(now_, 200e-6), (0 + 1 + 2 + 3 + 4 + 5) * 1e-6 / 6, 1e-10);
   report(4, 5000e-6);
-  EXPECT_NEAR(scale_.average_rate(now_, 200e-6), (0 + 1 + 2 + 3 + 4) * 1e-6 / 5, 1e-10);
+  EXPECT_NEAR(*scale_.average_rate(now_, 200e-6), (0 + 1 + 2 + 3 + 4) * 1e-6 / 5, 1e-10);
   EXPECT_TRUE(scale_.members().find(NodeId{4})->faulty);
   EXPECT_FALSE(scale_.members().find(NodeId{3})->faulty);
   pass(20s);
   EXPECT_FALSE(scale_.young(now_));
+}
+
+// A delayed direction made the only member claim a wrong rate, and a tie of two rates was decided
+// for it: the master ran 500 ppm fast, and its bound was 0.
+TEST_F(TimeScaleTest, AContradictionDoesNotSteerButWidensTheBound) {
+  present_ = {true, false, false, false, false};
+  scale_.begin(now_, true);
+  pass(20s);
+  EXPECT_NEAR(*scale_.average_rate(now_, 200e-6), 0.5e-6, 1e-10);
+  const auto disturbed = [&](Nanos span) {
+    for (const Instant end = now_ + span; now_ < end;) {
+      now_ += 1s;
+      scale_.report(now_, NodeId{0},
+                    {.offset = 200ms, .rate_ppt = 150'000'000, .sigma = 100ns, .bound = 200ms});
+    }
+  };
+  disturbed(10s);
+  EXPECT_FALSE(scale_.average_rate(now_, 200e-6)) << "within the agreement, beyond its limits";
+  EXPECT_TRUE(scale_.members().find(NodeId{0})->faulty);
+  // Its rate was proved to be 1 +- 10 ppm.
+  EXPECT_NEAR(static_cast<double>(scale_.doubt(now_).count()), 9 * 139e3, 5e3);
+  pass(1s);
+  EXPECT_EQ(scale_.doubt(now_), 0ns);
+  EXPECT_NEAR(*scale_.average_rate(now_, 200e-6), 0.5e-6, 1e-10);
+  // The clock may really have changed: after a minute that is believed.
+  disturbed(61s);
+  EXPECT_EQ(scale_.doubt(now_), 0ns);
+  // With two other members a majority decides, and the bound stays.
+  present_ = {true, true, true, false, false};
+  pass(20s);
+  disturbed(1s);
+  for (const std::uint32_t i : {1U, 2U}) report(i, (i + 1) * 1e-6);
+  EXPECT_EQ(scale_.doubt(now_), 0ns);
+  EXPECT_TRUE(scale_.average_rate(now_, 200e-6));
 }
 
 TEST_F(TimeScaleTest, AnUnknownRateIsNotAveraged) {

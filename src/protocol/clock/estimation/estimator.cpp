@@ -48,7 +48,7 @@ bool Estimator::suspects(const Exchange& exchange) {
 Estimate Estimator::at(Instant now) const {
   CHECK(ready());
   const double t = frame_.seconds(now);
-  Interval bound = bound_at(slots_, now_.theta, drift_, outlier_filter_.held(), t);
+  Interval bound = bound_at(slots_, now_.theta, drift_, outlier_filter_.held(), t, jumped_in_);
   const double resolution = in_seconds(options_.resolution);
   bound.low -= resolution;
   bound.high += resolution;
@@ -97,6 +97,7 @@ void Estimator::apply(const Verdict& verdict) {
   changed_in_ = slots_.newest().number;
   switch (verdict.what) {
     case clock_jumped:
+      jumped_in_ = slots_.newest().number;
       slots_.shift(verdict.by);
       fits_.shift(verdict.by, Slots::kKept);
       now_.theta.value += verdict.by;

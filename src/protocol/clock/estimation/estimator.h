@@ -98,6 +98,7 @@ class Estimator {
   double drift_ = 0;                    // drift allowance of `now_`
   double span_ = 1;                     // span of the best window of `now_`, in seconds
   std::size_t count_ = 0;               // exchanges that were not dropped
+  std::int64_t jumped_in_ = -1;         // slot of the last jump of a clock; -1: none
   std::int64_t changed_in_ = -1;  // slot of the last detected change of a clock or a path; -1: none
 };
 
