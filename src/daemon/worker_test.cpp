@@ -4,6 +4,7 @@
 #include <array>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <variant>
@@ -177,6 +178,71 @@ TEST_F(WorkerTest, ReportsAnIncompatibleDaemon) {
                   "tempod at 127.0.0.1 uses protocol revision {}", wire::kRevision + 2))));
   EXPECT_GT(worker_->snapshot().counters.at("malformed_wrong_revision"), 1U);
   EXPECT_EQ(reported(), 1);
+}
+
+// The source of any accepted datagram counted as the address of its sender. An attacker who sends a
+// broadcast again from another address, before the original arrives, must not get what is sent to
+// that host.
+TEST_F(WorkerTest, LearnsAnAddressFromALiveExchangeOnly) {
+  wire::Codec theirs({.self = HostId{77},
+                      .incarnation = Incarnation{1},
+                      .name = wire::Name("peer"),
+                      .cluster = kCluster,
+                      .keys = {}});
+  const sys::Address here = sys::Address::parse(address_, port_).value();
+  std::array<sys::Descriptor, 2> sockets;
+  std::array<std::string, 2> addresses;
+  for (const std::size_t i : {0U, 1U}) {
+    addresses[i] = fmt::format("127.{}.9.{}", 64 + ::getpid() % 128, i + 2);
+    sockets[i] = sys::Descriptor{::socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0)};
+    const sys::Address own = sys::Address::parse(addresses[i], port_).value();
+    ASSERT_EQ(::bind(sockets[i].number(), own.raw(), own.size()), 0);
+  }
+  const auto send = [&](std::size_t from, std::span<const std::byte> bytes) {
+    ::sendto(sockets[from].number(), bytes.data(), bytes.size(), 0, here.raw(), here.size());
+  };
+  std::array<std::byte, wire::kMaxBytes> buffer;
+  // Reads what the worker sends to that address; returns whether it was a question.
+  const auto asked = [&](std::size_t at, bool answer) {
+    const ssize_t size = ::recv(sockets[at].number(), buffer.data(), buffer.size(), 0);
+    if (size <= 0) return false;
+    (void)theirs.decode(sys::raw_now(), 0, sys::raw_now(),
+                        {buffer.data(), static_cast<std::size_t>(size)});
+    const std::size_t reply = theirs.take_reply(sys::raw_now(), buffer);
+    if (reply > 0 && answer) send(at, {buffer.data(), reply});
+    return reply > 0;
+  };
+  const auto address = [&]() -> std::string {
+    for (const obs::MemberView& member : worker_->snapshot().members)
+      if (member.name == "peer") return member.address;
+    return "";
+  };
+  node::Node::Message question;
+  question.body = {election::Message{.kind = election::Kind::masterreq}};
+  int phase = 0, rounds = 0;
+  std::uint64_t accepted = 0;
+  worker_->each_round([&] {
+    if (++rounds > 20'000) return worker_->stop();
+    const std::size_t from = phase == 0 ? 0 : 1;
+    send(from, {buffer.data(), theirs.encode(question, buffer)});
+    if (phase == 0) {
+      asked(0, true);
+      if (address() != addresses[0]) return;
+      accepted = worker_->snapshot().counters.at("datagrams_accepted");
+      phase = 1;
+    } else if (phase == 1) {
+      EXPECT_EQ(address(), addresses[0]) << "a broadcast from elsewhere proves nothing";
+      const bool was_asked = asked(1, false);
+      if (was_asked && worker_->snapshot().counters.at("datagrams_accepted") > accepted) phase = 2;
+    } else {
+      asked(1, true);
+      if (address() != addresses[1]) return;
+      phase = 3;
+      worker_->stop();
+    }
+  });
+  EXPECT_EQ(worker_->run(), 0);
+  EXPECT_EQ(phase, 3) << "the host has moved, and answers there";
 }
 
 // Another host sends `reelect` to this master: for another round, then twice the same valid
