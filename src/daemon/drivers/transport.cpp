@@ -7,8 +7,8 @@
 #include <variant>
 
 #include "daemon/control/daemon_view.h"
-#include "machine/overloaded.h"
 #include "protocol/auth/invitation.h"
+#include "protocol/host/host_content.h"
 
 namespace tempo::daemon {
 namespace {
@@ -26,16 +26,6 @@ std::optional<std::uint32_t> exchange_to_stamp(const node::Node::Message& messag
   return std::nullopt;
 }
 
-wire::Codec::Content content_of(const Host::Locks::Message& message) {
-  return std::visit(Overloaded{[](const locks::BoundedDelayLocks::Message& of_clients) {
-                                 return std::visit(
-                                     [](const auto& body) { return wire::Codec::Content{body}; },
-                                     of_clients.body);
-                               },
-                               [](const auto& body) { return wire::Codec::Content{body}; }},
-                    message);
-}
-
 }  // namespace
 
 Transport::Transport(const DaemonIdentity& identity, sys::Loop& loop, sys::Oscillator& oscillator)
@@ -49,9 +39,7 @@ Transport::Transport(const DaemonIdentity& identity, sys::Loop& loop, sys::Oscil
 void Transport::carry_out(const Output<Host>& output) {
   if (const auto* message = std::get_if<node::Node::Message>(&output.message))
     return transmit(output, *message);
-  const auto* of_locks = std::get_if<Host::Locks::Message>(&output.message);
-  const wire::Codec::Content content =
-      of_locks != nullptr ? content_of(*of_locks) : std::get<Host::Groups::Message>(output.message);
+  const wire::Codec::Content content = host::content_of(output.message);
   std::array<std::byte, wire::kMaxBytes> buffer;
   if (output.kind == OutputKind::send)
     links_.send_anywhere(output.to, {buffer.data(), encode(output.to, content, buffer)});
@@ -139,32 +127,18 @@ void Transport::note_address(Instant now, std::uint8_t network,
 }
 
 void Transport::dispatch(std::uint8_t network, const wire::Codec::Received& received) {
-  const NodeId from = received.from;
-  const auto of_locks = [&](const auto& body) {
-    handlers_.message(from, Host::Locks::Message{body});
-  };
-  const auto of_clients = [&](const auto& body) {
-    const Incarnation sender = codec_.directory().find(from)->incarnation;
-    of_locks(locks::BoundedDelayLocks::Message{sender, body});
-  };
-  std::visit(
-      Overloaded{
-          [&](const node::Node::Message& message) {
-            if (trace_.on())
-              trace_.received(oscillator_->now(), {.node = from, .name = name_of(from)},
-                              node::name_of(message));
-            // The departure time must be known before the answer, which may have overtaken
-            // it.
-            if (message.sync() != nullptr && links_.awaits(network)) read_departures(network);
-            handlers_.message(from, message);
-          },
-          [&](const wire::DiagnosticBody& body) { handlers_.diagnostic(network, from, body); },
-          [](const wire::HelloBody&) {},
-          [&](const wire::GroupBody& body) { handlers_.message(from, body); },
-          [&](const wire::MutexBody& body) { of_clients(body); },
-          [&](const wire::BeatBody& body) { of_clients(body); },
-          [&](const auto& body) { of_locks(body); }},
-      received.content);
+  if (const auto* body = std::get_if<wire::DiagnosticBody>(&received.content))
+    return handlers_.diagnostic(network, received.from, *body);
+  const std::optional<Host::Message> message = host::message_of(codec_, received);
+  if (!message) return;
+  if (const auto* of_node = std::get_if<node::Node::Message>(&*message)) {
+    if (trace_.on())
+      trace_.received(oscillator_->now(), {.node = received.from, .name = name_of(received.from)},
+                      node::name_of(*of_node));
+    // The departure time must be known before the answer, which may have overtaken it.
+    if (of_node->sync() != nullptr && links_.awaits(network)) read_departures(network);
+  }
+  handlers_.message(received.from, *message);
 }
 
 void Transport::read_departures(std::uint8_t network) {
