@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "machine/overloaded.h"
+#include "protocol/wire/wire_mutation.h"
 
 namespace tempo::wire {
 namespace {
@@ -90,6 +91,7 @@ std::string_view name_of(DropReason reason) {
 
 Codec::Codec(Options options)
     : options_(std::move(options)), liveness_(options_.secret, options_.exchange_interval) {
+  if (mutated(Mutation::no_nonce)) options_.nonce = {};
   Directory::Host* self = directory_.admit(options_.self);
   CHECK(self != nullptr);
   self->pinned = true;
@@ -141,9 +143,11 @@ Result<Codec::Received, DropReason> Codec::examine(Instant now, std::uint8_t net
   if (header->cluster != cluster(header->key)) return std::unexpected(DropReason::other_cluster);
   const Result<Datagram, Error> datagram = parse(*opened, options_.revision);
   if (!datagram) return refuse_malformed(datagram.error());
+  const auto* const hello = std::get_if<HelloBody>(&datagram->body);
+  if (hello != nullptr && hello->to != options_.nonce && !mutated(Mutation::question_to_other))
+    return std::unexpected(DropReason::not_for_us);
   if (header->sender == options_.self) return receive_own_id(now, network, *datagram);
-  if (std::holds_alternative<HelloBody>(datagram->body))
-    return receive_hello(now, network, *datagram);
+  if (hello != nullptr) return receive_hello(now, network, *datagram);
   return receive(now,
                  {.since = now, .arrived = arrived, .network = network, .datagram = *datagram});
 }
@@ -178,7 +182,8 @@ Result<Codec::Received, DropReason> Codec::receive_hello(Instant now, std::uint8
   const std::uint32_t changes = directory_.changes_of(from.host);
   if (hello.kind == HelloBody::Kind::ask) {
     Directory::Host* const known = directory_.find(from.host);
-    if (known != nullptr && process_of(*known) == from && header.number >= known->window.highest())
+    if (known != nullptr && process_of(*known) == from &&
+        (header.number >= known->window.highest() || mutated(Mutation::recorded_question)))
       known->challenge = header.challenge;
     if (liveness_.answer(now))
       reply_ = Reply{.kind = HelloBody::Kind::answer,
@@ -192,7 +197,7 @@ Result<Codec::Received, DropReason> Codec::receive_hello(Instant now, std::uint8
     return std::unexpected(DropReason::not_live);
   Directory::Host* const host = believe(now, network, header, true);
   if (host == nullptr) return std::unexpected(DropReason::too_many_hosts);
-  host->window.advance(header.number);
+  if (!mutated(Mutation::no_floor)) host->window.advance(header.number);
   host->challenge = header.challenge;
   note_keys(*host, header);
   release(now, network, from);
@@ -212,18 +217,20 @@ Result<Codec::Received, DropReason> Codec::receive(Instant now, const Liveness::
   const Process from = process_of(header);
   const Directory::Host* const known = std::as_const(directory_).find(header.sender);
   const bool same = known != nullptr && known->heard && process_of(*known) == from;
-  if (same && !known->window.would_be_fresh(header.number))
+  if (same && !known->window.would_be_fresh(header.number) && !mutated(Mutation::no_window))
     return std::unexpected(DropReason::replayed);
   const Response response =
       liveness_.judge(now, from, directory_.changes_of(header.sender), header.response);
-  const bool proved = response == Response::current;
-  const bool live =
-      same && liveness_.live(now, known->proved) && (known->networks & bit_of(held.network)) != 0;
+  const bool proved = response == Response::current || mutated(Mutation::any_process_is_live);
+  const bool here = same && ((known->networks & bit_of(held.network)) != 0 ||
+                             mutated(Mutation::live_on_every_network));
+  const bool live = here && liveness_.live(now, known->proved);
   const bool broadcast = header.challenge == 0;
-  if (!proved && (!live || (!broadcast && response != Response::old))) {
+  const bool for_us = broadcast || response == Response::old || mutated(Mutation::foreign_datagram);
+  if (!proved && !(live && for_us)) {
     ask(now, held.network, from);
     // A datagram to this host that repeats none of its challenges may be for an earlier process.
-    if (broadcast || response == Response::old) liveness_.hold(from, held);
+    if (for_us || mutated(Mutation::holds_foreign)) liveness_.hold(from, held);
     return std::unexpected(DropReason::not_live);
   }
 
@@ -231,8 +238,10 @@ Result<Codec::Received, DropReason> Codec::receive(Instant now, const Liveness::
   TRY(content, content_of(datagram, held.network, held.arrived));
   const bool newest = !same || header.number > known->window.highest();
   Directory::Host* const host = believe(now, held.network, header, proved);
-  CHECK(host != nullptr && host->window.fresh(header.number));
-  if (newest && !broadcast) host->challenge = header.challenge;
+  CHECK(host != nullptr);
+  CHECK(host->window.fresh(header.number) || mutated(Mutation::no_window));
+  if (!broadcast && (newest || mutated(Mutation::overtaken_challenge)))
+    host->challenge = header.challenge;
   if (newest) note_keys(*host, header);
   if (!datagram.name.text().empty()) host->name = datagram.name;
   if (proved)
@@ -289,7 +298,7 @@ std::size_t Codec::ask(Instant now, std::uint8_t network, NodeId host,
 std::size_t Codec::take_reply(Instant now, std::span<std::byte, kMaxBytes> out) {
   if (!reply_) return 0;
   const Reply reply = *std::exchange(reply_, std::nullopt);
-  Datagram datagram{.body = HelloBody{reply.kind}};
+  Datagram datagram{.body = HelloBody{.kind = reply.kind, .to = reply.to.nonce}};
   datagram.header.number = number_;
   datagram.header.challenge = liveness_.challenge(now, reply.to, reply.changes);
   datagram.header.response = reply.response;

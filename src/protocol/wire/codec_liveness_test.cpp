@@ -199,14 +199,28 @@ TEST(CodecLiveness, ARecordedQuestionHasNoEffect) {
   Codec receiver = codec_of({.id = 1});
   EXPECT_FALSE(sender.decode(kNow, 0, kNow, encoded(receiver, loop_of(receiver))));
   const Bytes question = reply_of(sender);
-  Codec after = codec_of({.id = 1, .nonce = 2});
   for (int i = 0; i < 3; ++i) {
-    const auto asked = after.decode(kNow, 0, kNow, question);
+    const auto asked = receiver.decode(kNow, 0, kNow, question);
     ASSERT_TRUE(asked);
     EXPECT_EQ(asked->from, kNobody);
-    EXPECT_FALSE(reply_of(after).empty());
+    EXPECT_FALSE(reply_of(receiver).empty());
   }
-  EXPECT_EQ(after.directory().size(), 1U);
+  EXPECT_EQ(receiver.directory().size(), 1U);
+}
+
+// Replayed datagrams of an earlier process made the receiver ask it, at the address of the present
+// one, which took the challenge for its own: everything that it sent to the receiver was dropped,
+// and a client lost its lock (tempo-lab sim daemon --scenario replay, seed 1).
+TEST(CodecLiveness, AQuestionToAnEarlierProcessIsNotForThePresentOne) {
+  Codec before = codec_of({.id = 2, .nonce = 1});
+  Codec after = codec_of({.id = 2, .nonce = 2});
+  Codec receiver = codec_of({.id = 1});
+  const Bytes recorded = encoded(before, loop_of(before));
+  meet(receiver, after);
+  EXPECT_EQ(drop_reason(receiver.decode(kNow, 0, kNow, recorded)), DropReason::not_live);
+  EXPECT_EQ(drop_reason(after.decode(kNow, 0, kNow, reply_of(receiver))), DropReason::not_for_us);
+  EXPECT_TRUE(reply_of(after).empty());
+  EXPECT_TRUE(receiver.decode(kNow, 0, kNow, encoded_to(receiver, after, echo_of(1))));
 }
 
 // Broadcasts of the present incarnation from long before the receiver started.

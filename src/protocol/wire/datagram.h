@@ -70,13 +70,14 @@ struct Header {
   bool operator==(const Header&) const = default;
 };
 
-// Asks the receiver to repeat the challenge of the header, or repeats the receiver's.
+// Asks a process to repeat the challenge of the header, or repeats the challenge of a process.
 struct HelloBody {
   enum class Kind : std::uint8_t { ask, answer };
   static constexpr std::uint8_t kKinds = 2;
-  static constexpr std::size_t kBytes = 1;
+  static constexpr std::size_t kBytes = 9;
 
   Kind kind = Kind::ask;
+  Nonce to{};  // of the process that it is for: another one on that host must not use the challenge
 
   bool operator==(const HelloBody&) const = default;
 
@@ -84,6 +85,7 @@ struct HelloBody {
   static void layout(Self& self, Io& io) {
     io.fixed(kBytes);
     io.kind(self.kind, kKinds);
+    io(self.to);
   }
 };
 

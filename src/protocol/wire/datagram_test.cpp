@@ -137,8 +137,10 @@ TEST(Datagram, EncodesAReelect) {
 // By hand from the tables of doc/reference/wire.md.
 TEST(Datagram, EncodesAHello) {
   Datagram datagram{.header = {.sender = HostId{0x1001}},
-                    .body = HelloBody{HelloBody::Kind::answer}};
-  EXPECT_EQ(hex(bytes_of(datagram)).substr(2 * kHeaderBytes), "110101");
+                    .body = HelloBody{.kind = HelloBody::Kind::answer, .to = Nonce{7}}};
+  EXPECT_EQ(hex(bytes_of(datagram)).substr(2 * kHeaderBytes),
+            "110901"
+            "0000000000000007");
   EXPECT_EQ(parse(bytes_of(datagram)), datagram);
   EXPECT_EQ(error_of(changed(datagram, kHeaderBytes + 2, HelloBody::kKinds)), Error::bad_kind);
 }

@@ -5,6 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include "protocol/wire/wire_mutation.h"
+
 namespace tempo::wire {
 
 // --- numbers ---
@@ -75,11 +77,11 @@ Directory::Host* Directory::hear(Instant now, HostId id, Incarnation incarnation
   }
   if (!host->heard || host->incarnation != incarnation || host->nonce != nonce) {
     // The responses of the process before this one are of no use any more.
-    host->changes += host->heard ? 1 : 0;
+    if (host->heard && !mutated(Mutation::earlier_process_returns)) ++host->changes;
     host->heard = true;
     host->incarnation = incarnation;
     host->nonce = nonce;
-    host->networks = 0;
+    if (!mutated(Mutation::networks_stay)) host->networks = 0;
     host->since = now;
     host->window = {};
   }

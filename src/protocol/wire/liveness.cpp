@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "protocol/wire/bytes.h"
+#include "protocol/wire/wire_mutation.h"
 
 namespace tempo::wire {
 namespace {
@@ -20,6 +21,10 @@ constexpr std::uint64_t kTop = std::uint64_t{1} << 63;
 Liveness::Liveness(const auth::Key& secret, Nanos exchange_interval)
     : secret_(secret), period_(std::max(kLeastPeriod, kExchangesPerPeriod * exchange_interval)) {}
 
+bool Liveness::live(Instant now, Instant proved) const {
+  return now - proved < period_ || mutated(Mutation::live_without_end);
+}
+
 // A period has two spans: a response to this span or the one before is at most a period old.
 std::uint64_t Liveness::span_of(Instant now) const {
   const std::int64_t span = now.time_since_epoch() / (period_ / 2);
@@ -28,6 +33,7 @@ std::uint64_t Liveness::span_of(Instant now) const {
 
 std::uint64_t Liveness::hash(std::uint64_t span, const Process& process,
                              std::uint32_t changes) const {
+  if (mutated(Mutation::one_challenge_for_all)) return kTop | 1 << kSpanBits | span % kSpans;
   std::array<std::byte, 32> text;
   Writer out(text);
   out.put(std::to_underlying(process.host));
@@ -50,8 +56,9 @@ Liveness::Response Liveness::judge(Instant now, const Process& process, std::uin
   if (response == 0) return Response::none;
   const std::uint64_t span = span_of(now);
   const std::uint64_t age = (span - response) % kSpans;
-  if (hash(span - age, process, changes) != response) return Response::foreign;
-  return age < 2 ? Response::current : Response::old;
+  if (hash(span - age, process, changes) != response && !mutated(Mutation::any_response))
+    return Response::foreign;
+  return age < 2 || mutated(Mutation::old_response) ? Response::current : Response::old;
 }
 
 // --- questions ---
@@ -82,8 +89,10 @@ bool Liveness::ask(Instant now, const Process& process, std::uint8_t network) {
 
 bool Liveness::take_answer(Instant now, const Process& process, std::uint8_t network) {
   const auto found = asked_.find({process, network});
-  if (found == asked_.end() || now - found->second.at >= kHeldFor) return false;
-  return std::exchange(found->second.open, false);
+  if (mutated(Mutation::unasked_answer)) return true;
+  if (found == asked_.end()) return false;
+  if (now - found->second.at >= kHeldFor && !mutated(Mutation::late_answer)) return false;
+  return std::exchange(found->second.open, false) || mutated(Mutation::answer_again);
 }
 
 // A question without an answer is forgotten after kHeldFor, with its datagrams.
@@ -116,7 +125,8 @@ std::vector<Liveness::Held> Liveness::release(Instant now, const Process& proces
   if (found == asked_.end()) return {};
   std::vector<Held> all = found->second.held;
   forget(found);
-  std::erase_if(all, [now](const Held& held) { return now - held.since >= kHeldFor; });
+  if (!mutated(Mutation::held_too_long))
+    std::erase_if(all, [now](const Held& held) { return now - held.since >= kHeldFor; });
   return all;
 }
 

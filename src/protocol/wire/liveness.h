@@ -53,7 +53,7 @@ class Liveness {
 
   // A process that has not repeated a challenge for this time is not live.
   Nanos period() const { return period_; }
-  bool live(Instant now, Instant proved) const { return now - proved < period_; }
+  bool live(Instant now, Instant proved) const;
   // Live, but it should repeat a challenge soon.
   bool ageing(Instant now, Instant proved) const { return now - proved >= period_ / 2; }
 
