@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/fnv.h"
+#include "base/number_text.h"
 #include "platform/descriptor.h"
 
 namespace tempo::sys {
@@ -76,25 +77,43 @@ FileText read_if(const std::string& path, std::size_t most, Objection objection)
 
 // --- records ---
 
+constexpr std::string_view kGeneration = "generation ";
 constexpr std::string_view kChecksum = "checksum ";
-constexpr std::size_t kTrailerBytes = kChecksum.size() + 17;
+constexpr std::size_t kChecksumBytes = kChecksum.size() + 17;
+constexpr std::size_t kTrailerBytes = kGeneration.size() + 21 + kChecksumBytes;  // at most
 
 std::string previous_of(const std::string& path) { return path + ".old"; }
+std::string fresh_of(const std::string& path) { return path + ".new"; }
 
-std::string trailer_of(std::string_view text) {
+std::string checksum_line(std::string_view text) {
   return fmt::format("{}{:016x}\n", kChecksum, fnv1a(std::as_bytes(std::span(text))));
 }
 
 // One generation of a record, without its trailer.
-FileText read_generation(const std::string& path, std::size_t most) {
-  FileText file = read_file(path, most + kTrailerBytes);
-  if (file.state != FileState::good) return file;
-  const std::size_t size = file.text.size() - std::min(kTrailerBytes, file.text.size());
-  const std::string trailer = file.text.substr(size);
-  file.text.resize(size);
-  if (trailer != trailer_of(file.text))
-    return lost(fmt::format("{} is damaged: its checksum is wrong", path));
-  return file;
+struct Generation {
+  FileText file{};
+  std::uint64_t number = 0;  // valid if the file is good
+};
+
+Generation generation_in(FileText file, const std::string& path) {
+  if (file.state != FileState::good) return {.file = std::move(file)};
+  const Generation damaged{.file = lost(fmt::format("{} is damaged: its checksum is wrong", path))};
+  std::string_view text = file.text;
+  const std::size_t size = text.size() - std::min(kChecksumBytes, text.size());
+  const std::string_view checksum = text.substr(size);
+  text = text.substr(0, size);
+  if (checksum != checksum_line(text)) return damaged;
+  const std::size_t start = text.rfind(kGeneration);
+  if (start == std::string_view::npos || !text.ends_with('\n')) return damaged;
+  const auto number = parse_number<std::uint64_t>(
+      text.substr(start + kGeneration.size(), size - start - kGeneration.size() - 1));
+  if (!number) return damaged;
+  file.text.resize(start);
+  return {.file = std::move(file), .number = *number};
+}
+
+Generation read_generation(const std::string& path, std::size_t most) {
+  return generation_in(read_file(path, most + kTrailerBytes), path);
 }
 
 // --- writing ---
@@ -169,7 +188,7 @@ FileText read_secret(const std::string& path, std::size_t most, std::span<const 
 }
 
 Result<void> replace_file(const std::string& path, std::string_view text) {
-  const std::string fresh = path + ".new";
+  const std::string fresh = fresh_of(path);
   if (auto written = write_fresh(fresh, text); !written) return written;
   return put_in_place(fresh, path);
 }
@@ -187,30 +206,57 @@ Result<void> remove_file(const std::string& path) {
   return change_name(path, [&] { return ::unlink(path.c_str()); });
 }
 
-Record read_record(const std::string& path, std::size_t most) {
-  FileText current = read_generation(path, most);
-  if (current.state == FileState::good)
-    return {.state = FileState::good, .text = std::move(current.text), .previous = {}, .error = {}};
-  FileText previous = read_generation(previous_of(path), most);
-  if (current.state == FileState::absent && previous.state == FileState::absent) return {};
-  Record record{.state = FileState::lost, .text = {}, .previous = {}, .error = {}};
-  record.error = current.state == FileState::lost
-                     ? current.error
-                     : fmt::format("{} is missing, but {} exists", path, previous_of(path));
-  if (previous.state == FileState::good) record.previous = std::move(previous.text);
+std::string generation_text(std::string_view text, std::uint64_t number) {
+  const std::string all = fmt::format("{}{}{}\n", text, kGeneration, number);
+  return all + checksum_line(all);
+}
+
+Record record_in(const RecordFiles& files, const std::string& path) {
+  Generation current = generation_in(files.current, path);
+  Generation previous = generation_in(files.previous, previous_of(path));
+  const bool has_previous = previous.file.state == FileState::good;
+  // A writer that died between its two renames has left the next generation under another name.
+  if (current.file.state == FileState::absent && has_previous) {
+    Generation fresh = generation_in(files.fresh, fresh_of(path));
+    if (fresh.file.state == FileState::good && fresh.number == previous.number + 1)
+      current = std::move(fresh);
+  }
+  if (current.file.state == FileState::absent && previous.file.state == FileState::absent)
+    return {};
+  if (current.file.state == FileState::good && (!has_previous || current.number > previous.number))
+    return {.state = FileState::good,
+            .text = std::move(current.file.text),
+            .previous = {},
+            .error = {}};
+  Record record{.state = FileState::lost, .text = {}, .previous = {}, .error = current.file.error};
+  if (current.file.state == FileState::good)
+    record.error =
+        fmt::format("{} is an old copy: it is not newer than {}", path, previous_of(path));
+  if (current.file.state == FileState::absent)
+    record.error = fmt::format("{} is missing, but {} exists", path, previous_of(path));
+  if (has_previous) record.previous = std::move(previous.file.text);
   return record;
 }
 
+Record read_record(const std::string& path, std::size_t most) {
+  const auto read = [&](const std::string& file) { return read_file(file, most + kTrailerBytes); };
+  return record_in({read(path), read(previous_of(path)), read(fresh_of(path))}, path);
+}
+
 Result<void> write_record(const std::string& path, std::string_view text) {
-  const std::string fresh = path + ".new";
-  if (auto written = write_fresh(fresh, std::string(text) + trailer_of(text)); !written)
-    return written;
-  // The current generation keeps its name until the new one takes it.
-  if (read_generation(path, kMaxRecord).state == FileState::good) {
-    const std::string previous = previous_of(path);
-    ::unlink(previous.c_str());
-    if (::link(path.c_str(), previous.c_str()) != 0) return write_failure(previous, errno);
+  const std::string fresh = fresh_of(path);
+  const Generation previous = read_generation(previous_of(path), kMaxRecord);
+  Generation current = read_generation(path, kMaxRecord);
+  if (current.file.state == FileState::absent && previous.file.state == FileState::good &&
+      read_generation(fresh, kMaxRecord).number == previous.number + 1) {
+    if (auto done = put_in_place(fresh, path); !done) return done;  // of a writer that died
+    current = read_generation(path, kMaxRecord);
   }
+  const std::uint64_t number = std::max(current.number, previous.number) + 1;
+  if (auto written = write_fresh(fresh, generation_text(text, number)); !written) return written;
+  if (current.file.state == FileState::good && current.number > previous.number &&
+      ::rename(path.c_str(), previous_of(path).c_str()) != 0)
+    return write_failure(previous_of(path), errno);
   return put_in_place(fresh, path);
 }
 

@@ -6,6 +6,8 @@
 //
 // A file is replaced atomically: after a crash the old or the new contents are there. A record also
 // has a checksum over its whole text, and two generations: PATH and, as PATH.old, its predecessor.
+// Generations are numbered: an old copy in the place of a record is not newer than its predecessor,
+// and counts as lost. Only if both generations are old copies nothing here notices it.
 #pragma once
 
 #include <cstddef>
@@ -59,6 +61,18 @@ struct Record {
 
 // `most` is the longest text, in bytes.
 Record read_record(const std::string& path, std::size_t most);
+
+// The three files of a record, as they are read: PATH, PATH.old, and PATH.new, which takes the name
+// PATH at last. For drivers without a real disk.
+struct RecordFiles {
+  FileText current{};
+  FileText previous{};
+  FileText fresh{};
+};
+Record record_in(const RecordFiles& files, const std::string& path);
+
+// The contents of a file that has `text` as its n-th generation.
+std::string generation_text(std::string_view text, std::uint64_t number);
 
 // The record is on disk when this returns. A damaged generation never replaces an intact one.
 Result<void> write_record(const std::string& path, std::string_view text);

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -192,6 +193,43 @@ TEST_F(WholeFile, ARecordIsAbsentOnlyWithoutBothFiles) {
   EXPECT_EQ(record.previous, std::nullopt);
   fs::remove(path_ + ".old");
   EXPECT_EQ(read_record(path_, 100).state, FileState::absent);
+}
+
+// An operator restored one file of a backup: the record was older than its predecessor, and nothing
+// noticed it.
+TEST_F(WholeFile, AnOldCopyIsLost) {
+  std::vector<std::string> copies;
+  for (const char* text : {"one", "two", "three", "four"}) {
+    ASSERT_TRUE(write_record(path_, text));
+    copies.push_back(bytes_of(path_));
+  }
+  const std::string previous = bytes_of(path_ + ".old");
+  for (std::size_t i = 0; i < 3; ++i) {
+    put(path_, copies[i]);
+    const Record record = read_record(path_, 100);
+    EXPECT_EQ(record.state, FileState::lost) << i;
+    EXPECT_EQ(record.previous, "three");
+    EXPECT_THAT(record.error, HasSubstr("is an old copy"));
+  }
+  ASSERT_TRUE(write_record(path_, "five"));
+  EXPECT_EQ(read_record(path_, 100).text, "five");
+  EXPECT_EQ(bytes_of(path_ + ".old"), previous) << "an old copy replaces nothing";
+}
+
+TEST_F(WholeFile, AWriterThatDiedBetweenItsRenamesLosesNothing) {
+  ASSERT_TRUE(write_record(path_, "one"));
+  ASSERT_TRUE(write_record(path_, "two"));
+  ASSERT_TRUE(write_record(path_, "three"));
+  fs::rename(path_, path_ + ".new");
+  EXPECT_EQ(read_record(path_, 100).text, "three");
+  ASSERT_TRUE(write_record(path_, "four"));
+  EXPECT_EQ(read_record(path_, 100).text, "four");
+  put(path_, "damaged");
+  EXPECT_EQ(read_record(path_, 100).previous, "three");
+  // A file that a writer left behind earlier is not the next generation.
+  fs::remove(path_);
+  put(path_ + ".new", generation_text("nine", 9));
+  EXPECT_EQ(read_record(path_, 100).state, FileState::lost);
 }
 
 TEST_F(WholeFile, ADamagedGenerationDoesNotReplaceAnIntactOne) {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "platform/whole_file.h"
+#include <fmt/core.h>
 
 namespace tempo::daemon {
 namespace {
@@ -15,12 +15,20 @@ std::string lock_record_path(const std::string& state_dir) { return state_dir + 
 
 SavedLocks read_lock_record(const std::string& state_dir, HostId host) {
   const std::string path = lock_record_path(state_dir);
-  const sys::Record read = sys::read_record(path, kMaxRecordBytes);
+  return saved_locks(sys::read_record(path, kMaxRecordBytes), path, host);
+}
+
+SavedLocks saved_locks(const sys::Record& read, const std::string& path, HostId host) {
   if (read.state == sys::FileState::absent) return {};
   if (read.state == sys::FileState::lost) return {.lost = read.error};
   auto record = locks::parse_lock_record(read.text);
   if (!record) return {.lost = path + " is no lock record"};
-  if (record->host != host) return {};
+  if (record->host != host)
+    return {
+        .lost = fmt::format(
+            "{0} is the record of another machine; restore it, or, if this machine is a clone of "
+            "that one, remove {0} and {0}.old",
+            path)};
   return {.record = std::move(record)};
 }
 

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/ids.h"
+#include "platform/whole_file.h"
 #include "protocol/lock/lock_record.h"
 
 namespace tempo::daemon {
@@ -18,9 +19,11 @@ inline constexpr std::string_view kLocksWritten = "@written";  // from the paren
 std::string lock_record_path(const std::string& state_dir);
 
 struct SavedLocks {
-  std::optional<locks::LockRecord> record{};  // unset: absent, lost, or of another host
+  std::optional<locks::LockRecord> record{};  // unset: absent or lost
   std::string lost{};  // why a record that was written cannot be used; empty: it can, or is absent
 };
 SavedLocks read_lock_record(const std::string& state_dir, HostId host);
+// The same for a record that was read from `path`.
+SavedLocks saved_locks(const sys::Record& read, const std::string& path, HostId host);
 
 }  // namespace tempo::daemon
