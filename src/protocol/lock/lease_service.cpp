@@ -40,7 +40,8 @@ Member::Start LeaseService::member_start(const Start& start) const {
                      .rules = start.rules,
                      .view = *voters,
                      .record = start.saved ? record_of(*start.saved) : std::nullopt,
-                     .rebooted = start.rebooted};
+                     .rebooted = start.rebooted,
+                     .lost = start.lost};
   lock::lease::View& view = made.record ? made.record->view : made.view;
   view.available = start.available && std::popcount(view.voters()) == 2;
   return made;

@@ -69,6 +69,7 @@ class LeaseService {
     wire::Directory* hosts = nullptr;  // numbers the hosts; must outlive the machine
     lock::lease::Rules rules{};
     std::optional<Saved> saved{};
+    bool lost = false;       // there was saved state, and it cannot be used
     bool available = false;  // two voters: each grants alone when the other does not answer, UNSAFE
     bool rebooted = false;
   };

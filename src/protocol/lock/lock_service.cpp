@@ -175,6 +175,7 @@ void LockService::on_committed(LockTurn& turn, const Bootstrap::VoterProposal& p
                                       .hosts = start_.hosts,
                                       .rules = start_.rules,
                                       .saved = record_.lease,
+                                      .lost = start_.record_lost,
                                       .available = start_.policy == TwoNode::available,
                                       .rebooted = rebooted_});
   bounded_delay_.emplace(BoundedDelayLocks::Start{.self = start_.self,

@@ -99,6 +99,7 @@ void MemberState::enter(const View& view, BootTime now) {
 Member::Member(const Start& start)
     : state_{.self = start.self, .rules = start.rules},
       rebooted_(start.rebooted),
+      lost_(start.lost),
       blank_(!start.record.has_value()) {
   CHECK(index(start.self) < kMaxNodes && start.rules.lease <= start.rules.longest);
   state_.disk = start.record.value_or(Record{.view = start.view});
@@ -255,6 +256,7 @@ void Member::query(Turn<Member>& turn) {
 
 void Member::receive_query(Turn<Member>& turn, NodeId from, const Message& message) {
   if (!blank_ && !state_.running) return;  // a record counts when it is written
+  if (blank_ && lost_) return;             // a lost one may have had votes: it counts as not heard
   turn.out.send(from, record_message(message.nonce, from));
 }
 

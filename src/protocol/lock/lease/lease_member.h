@@ -44,6 +44,7 @@ class Member {
     View view{};                     // as configured; used only without a record
     std::optional<Record> record{};  // as read from disk; unset: blank
     bool rebooted = false;           // the kernel booted since the record was written
+    bool lost = false;               // there was a record, and it cannot be used
   };
   explicit Member(const Start& start);
 
@@ -75,9 +76,10 @@ class Member {
                 field<&M::newest_>("newest"), field<&M::locks_>("locks"),
                 field<&M::deadlines_>("dues"), field<&M::view_lock_>("view_lock"),
                 field<&M::change_>("change"), field<&M::debt_>("debt"), field<&M::blank_>("blank"),
-                field<&M::nonce_>("nonce"), field<&M::with_record_>("with_record"),
-                field<&M::without_>("without"), field<&M::largest_boot_>("largest_boot"),
-                field<&M::query_at_>("query_at"), field<&M::alarm_>("alarm"));
+                fixed<&M::lost_>(), field<&M::nonce_>("nonce"),
+                field<&M::with_record_>("with_record"), field<&M::without_>("without"),
+                field<&M::largest_boot_>("largest_boot"), field<&M::query_at_>("query_at"),
+                field<&M::alarm_>("alarm"));
   }
   friend FieldCheck;
 
@@ -152,6 +154,7 @@ class Member {
   Lock view_lock_;
   Change change_;
   Debt debt_;
+  bool lost_;                // its record is lost: it may have voted
   bool blank_;               // it has no record, and has not received enough from the others
   std::uint64_t nonce_ = 0;  // while blank: identifies this incarnation
   Voters with_record_ = 0;   // other voters that sent their reserve

@@ -128,6 +128,25 @@ TEST(LeaseRestart, BlankMemberTakesTheLargestReserveOfTheOthers) {
   EXPECT_EQ(cluster.disk(1)->reserve, 2 * kRules.block);
 }
 
+// Two of three voters lost their records, and each took the other for one that had never voted:
+// tokens began again below those of the third (tempo-lab sim daemon --scenario records, seed 7).
+TEST(LeaseRestart, AMemberThatLostItsRecordCountsAsNotHeard) {
+  Cluster cluster(3, kRules);
+  for (const std::uint32_t site : {0U, 1U}) cluster.crash(site);
+  for (const std::uint32_t site : {0U, 1U}) cluster.damage_disk(site);
+  for (const std::uint32_t site : {0U, 1U}) cluster.restart(site);
+  cluster.pass(10 * kRules.lease);
+  EXPECT_TRUE(cluster.member(0).blank());
+  EXPECT_TRUE(cluster.member(1).blank());
+  // One lost record: the two others were a quorum without it.
+  Cluster other(3, kRules);
+  other.crash(0);
+  other.damage_disk(0);
+  other.restart(0);
+  other.pass(10 * kRules.lease);
+  EXPECT_FALSE(other.member(0).blank());
+}
+
 // If each of two voters is a quorum, a blank one counts on from the other's reserve.
 TEST(LeaseRestart, AvailableMemberWithoutARecordHearsTheOther) {
   Cluster cluster(2, kRules, two_members(TwoNode::available));

@@ -7,6 +7,7 @@
 #include <deque>
 #include <functional>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -82,6 +83,11 @@ class Cluster {
     run();
   }
   void lose_disk(std::uint32_t site) { disks_[site].reset(); }
+  // The record cannot be read, and the member knows it.
+  void damage_disk(std::uint32_t site) {
+    disks_[site].reset();
+    damaged_.insert(site);
+  }
   // From now on `delivers` decides for each datagram; false: it is lost.
   void set_delivery(std::function<bool(const Datagram&)> delivers) {
     delivers_ = std::move(delivers);
@@ -144,7 +150,8 @@ class Cluster {
                    .rules = rules_,
                    .view = view_,
                    .record = disks_[site],
-                   .rebooted = rebooted});
+                   .rebooted = rebooted,
+                   .lost = damaged_.contains(site)});
   }
   void start(std::uint32_t site) {
     up_[site] = true;
@@ -201,6 +208,7 @@ class Cluster {
   Rules rules_;
   View view_;
   std::vector<std::optional<Record>> disks_;
+  std::set<std::uint32_t> damaged_;  // sites whose record was damaged
   std::vector<Member> members_;
   std::vector<bool> up_;
   std::deque<Datagram> datagrams_;
