@@ -194,7 +194,7 @@ Result<void> replace_file(const std::string& path, std::string_view text) {
 }
 
 Result<void> write_secret(const std::string& path, std::string_view text, WriteMode mode) {
-  const std::string fresh = path + ".new";
+  const std::string fresh = fresh_of(path);
   if (auto written = write_fresh(fresh, text, kSecretMode); !written) return written;
   if (mode == WriteMode::replace) return put_in_place(fresh, path);
   auto linked = change_name(path, [&] { return ::link(fresh.c_str(), path.c_str()); });

@@ -147,7 +147,9 @@ void LockService::persist(LockTurn& turn, const Bootstrap::VoterProposal& propos
   record_.stage = proposal.stage;
   record_.voters = hosts_of(proposal.voters);
   start_.hosts->set_voters(record_.voters);
-  turn.out.persist(record_);
+  // A record without a lease says that this host has never voted. After a lost one the first record
+  // is that of the lease, which begins when this host knows how far the counts have gone.
+  if (!start_.record_lost || record_.lease) turn.out.persist(record_);
 }
 
 void LockService::persist(LockTurn& turn, const Saved& saved) {
