@@ -213,7 +213,7 @@ void describe_sim_daemon(CLI::App& command, SimDaemonArguments& arguments) {
   option(command, "--scenario", arguments.scenario, sim::daemon::scenario_names());
   option(command, "--until", arguments.until,
          "simulated time of a run, at least 20s; no faults happen in its last quarter, nor in its "
-         "last 15 s");
+         "last 15 s; replay: time of the recording, and 90s of attacks on each host follow");
   describe_runs(command, arguments, "--runs", arguments.runs, "number of runs");
   command.add_flag("--shrink", arguments.shrink,
                    "find the fewest planned events with which the first failing run still fails");
@@ -221,7 +221,7 @@ void describe_sim_daemon(CLI::App& command, SimDaemonArguments& arguments) {
                      "planned events that happen, such as 3,17,20; default: all");
   command.add_option("--fault", arguments.fault,
                      "deliberate fault, to see that the properties notice it: ignore-order, "
-                     "forget-persisted or notify-twice");
+                     "forget-persisted, notify-twice or lost-is-absent");
   describe_json(command, arguments);
   command.footer(
       "Each host runs what tempod runs: master election, clock, locks of all kinds and groups, "
@@ -231,7 +231,8 @@ void describe_sim_daemon(CLI::App& command, SimDaemonArguments& arguments) {
       std::string(kExitStatus) +
       "Examples:\n"
       "  tempo-lab sim daemon --scenario everything --runs 1000\n"
-      "  tempo-lab sim daemon --scenario disk --runs 100 --shrink");
+      "  tempo-lab sim daemon --scenario disk --runs 100 --shrink\n"
+      "  tempo-lab sim daemon --scenario replay --until 600s --runs 1000");
 }
 
 void describe_lock_faults(CLI::App& command, SimLockArguments& arguments) {

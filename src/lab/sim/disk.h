@@ -26,10 +26,13 @@ class Disk {
 
   File file() const { return file_; }
   const Record& record() const { return record_; }  // valid if the file is good
+  // The record before it; unset: there was none.
+  const std::optional<Record>& previous() const { return previous_; }
   std::size_t writing() const { return writes_.size(); }
   bool works() const { return works_; }
 
   void set(const Record& record) {
+    if (file_ == File::good) previous_ = record_;
     file_ = File::good;
     record_ = record;
   }
@@ -71,6 +74,7 @@ class Disk {
 
   File file_ = File::absent;
   Record record_{};
+  std::optional<Record> previous_;
   bool works_ = true;
   std::deque<Write> writes_;
 };

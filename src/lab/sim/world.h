@@ -8,7 +8,9 @@
 //
 // A machine with a record has a disk (disk.h), which survives its node. The World keeps the
 // ordering rule of machine/machine.h. A machine with a command BootClock has a second clock, which
-// the World shows it before every step.
+// the World shows it before every step. A machine whose messages get another form when they leave
+// the host, as datagrams, has a function `write(now, to, message)`, which changes receiver and
+// message; false: the message cannot leave.
 //
 // The driver applies faults between calls of `run_until`, or plans events whose type is
 // Watch::Event; then the World calls `watch.happen(event)`. Both precede every other event of that
@@ -566,10 +568,10 @@ class World {
   void carry_out(NodeId id, const Output<M>& output) {
     switch (output.kind) {
       case OutputKind::send:
-        transmit(id, output.to, output.message);
+        leave(id, output.to, output.message);
         break;
       case OutputKind::broadcast:
-        transmit(id, kNobody, output.message);
+        leave(id, kNobody, output.message);
         break;
       case OutputKind::notice:
         watch_->noticed(*this, id, output.notice);
@@ -577,6 +579,17 @@ class World {
         break;
       case OutputKind::persist:
         break;
+    }
+  }
+
+  void leave(NodeId id, NodeId to, const Message& message) {
+    if constexpr (requires(M& machine, Time now, NodeId& other, Message& written) {
+                    machine.write(now, other, written);
+                  }) {
+      Message written = message;
+      if (at(id).machine->write(shown(at(id)), to, written)) transmit(id, to, written);
+    } else {
+      transmit(id, to, message);
     }
   }
 

@@ -60,6 +60,10 @@ Result<Setup> parse_setup(const SimDaemonArguments& arguments) {
   if (arguments.clients < 1 || arguments.clients > sim::daemon::kMaxClients)
     return std::unexpected(fmt::format("--clients must be from 1 to {}, not {}",
                                        sim::daemon::kMaxClients, arguments.clients));
+  if (*scenario == sim::daemon::Scenario::replay &&
+      (arguments.nodes < 3 || arguments.clients < arguments.nodes))
+    return std::unexpected(std::string(
+        "--scenario replay needs --nodes of at least 3 and as many --clients as nodes"));
   if (arguments.runs < 1 || arguments.runs > kMaxRuns)
     return std::unexpected(
         fmt::format("--runs must be from 1 to {}, not {}", kMaxRuns, arguments.runs));
@@ -82,9 +86,12 @@ Result<Setup> parse_setup(const SimDaemonArguments& arguments) {
     setup.forget_persisted = true;
   else if (arguments.fault == "notify-twice")
     setup.notify_twice = true;
+  else if (arguments.fault == "lost-is-absent")
+    setup.lost_is_absent = true;
   else if (!arguments.fault.empty())
     return std::unexpected(
-        fmt::format("--fault must be ignore-order, forget-persisted or notify-twice, not '{}'",
+        fmt::format("--fault must be ignore-order, forget-persisted, notify-twice or "
+                    "lost-is-absent, not '{}'",
                     arguments.fault));
   return setup;
 }
@@ -110,6 +117,8 @@ struct Sum {
   std::uint64_t entries = 0;
   std::uint64_t terms = 0;
   std::uint64_t masters = 0;
+  std::uint64_t accidents = 0;
+  std::uint64_t replayed = 0;
   std::uint64_t hash = 0;              // of the hashes, in any order
   std::vector<std::uint64_t> seeds{};  // of the violating runs, at most kMaxListed
   std::uint64_t first_seed = 0;
@@ -121,6 +130,8 @@ struct Sum {
     entries += outcome.entries;
     terms += outcome.terms;
     masters += outcome.masters;
+    accidents += outcome.accidents;
+    replayed += outcome.replayed;
     hash += outcome.hash;
     if (outcome.kept()) return;
     ++violating;
@@ -134,7 +145,7 @@ struct Sum {
 // Simulated years of the whole network in a day of one core.
 double odometer(const Sum& sum, const Setup& setup, const Effort& effort, std::uint32_t workers) {
   const double simulated =
-      static_cast<double>(sum.runs) * static_cast<double>(setup.until / 1ms) / 1000;
+      static_cast<double>(sum.runs) * static_cast<double>(setup.end() / 1ms) / 1000;
   return simulated / kSecondsPerYear / (std::max(effort.elapsed_s, 1e-9) * workers / 86'400);
 }
 
@@ -146,6 +157,8 @@ Json json_of(const Sum& sum, double years, const std::string& replay) {
       .add("lock_entries", sum.entries)
       .add("group_terms", sum.terms)
       .add("masters", sum.masters)
+      .add("accidents", sum.accidents)
+      .add("replayed_datagrams", sum.replayed)
       .add("hash", fmt::format("{:016x}", sum.hash));
   if (!is_captured()) json.add("cluster_years_per_core_day", years);
   if (!sum.first) return json;
@@ -175,6 +188,8 @@ std::string table_text(const Sum& sum, double years) {
   row("entries into locks", sum.entries);
   row("terms of group leaders", sum.terms);
   row("times a node became master", sum.masters);
+  row("accidents of records", sum.accidents);
+  row("replayed datagrams", sum.replayed);
   table.row({"simulated years per core and day", fmt::format("{:.2f}", years)});
   return table.text();
 }

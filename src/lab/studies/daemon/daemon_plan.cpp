@@ -8,23 +8,26 @@
 #include "base/random.h"
 #include "lab/sim/link.h"
 #include "lab/studies/daemon/daemon_world.h"
+#include "lab/studies/daemon/record_damage.h"
 
 namespace tempo::sim::daemon {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Scenario>, 5> kScenarios{
+constexpr std::array<std::pair<std::string_view, Scenario>, 7> kScenarios{
     {{"churn", Scenario::churn},
      {"partition", Scenario::partition},
      {"restart", Scenario::restart},
      {"disk", Scenario::disk},
-     {"everything", Scenario::everything}}};
+     {"everything", Scenario::everything},
+     {"records", Scenario::records},
+     {"replay", Scenario::replay}}};
 
 constexpr std::uint32_t kStream = 20;  // index of the plan's stream under Cause::plan
 
 // Means between two events of a kind in the whole network; zero: never.
 struct Rates {
   Nanos crash{0}, reboot{0}, pause{0}, suspend{0}, blackout{0}, resign{0}, partition{0}, one_way{0},
-      clock{0}, slow_disk{0}, damage{0};
+      clock{0}, slow_disk{0}, damage{0}, accident{0};
 };
 
 Rates rates_of(Scenario scenario) {
@@ -49,6 +52,11 @@ Rates rates_of(Scenario scenario) {
               .clock = 12s,
               .slow_disk = 15s,
               .damage = 200s};
+    case Scenario::records:
+      return {.crash = 20s, .reboot = 20s, .slow_disk = 20s, .accident = 3s};
+    case Scenario::replay:
+      return {
+          .crash = 20s, .reboot = 60s, .pause = 30s, .resign = 30s, .partition = 60s, .clock = 30s};
   }
   return {};
 }
@@ -85,8 +93,17 @@ class Planner {
     });
     faults(Event::Kind::slow_disk, rates.slow_disk, [&](Event& event) { event.span = up_to(5s); });
     faults(Event::Kind::damage, rates.damage, [&](Event& event) { event.span = up_to(3s); });
+    faults(Event::Kind::accident, rates.accident, [&](Event& event) {
+      event.number = below(std::to_underlying(Accident::count));
+      event.lock = !setup_.keeps_majority() && stream_.chance(0.2) ? 1 : 0;
+      event.span = 100ms + up_to(2s);
+    });
     const double rough = setup_.scenario == Scenario::disk ? 1 : 0.5;
-    if (setup_.scenario >= Scenario::restart && stream_.chance(rough)) rough_start();
+    const bool begins_rough = setup_.scenario == Scenario::restart ||
+                              setup_.scenario == Scenario::disk ||
+                              setup_.scenario == Scenario::everything;
+    if (begins_rough && stream_.chance(rough)) rough_start();
+    if (setup_.scenario == Scenario::replay) attacks();
     std::ranges::stable_sort(events_, {}, &PlannedEvent::at);
     return std::move(events_);
   }
@@ -106,9 +123,10 @@ class Planner {
   }
 
   void clients() {
+    const Nanos busy = setup_.scenario == Scenario::replay ? setup_.until - 5s : setup_.until;
     for (std::uint32_t client = 0; client < setup_.clients; ++client) {
       Instant at{exponential(1s)};
-      while (at < Instant{} + setup_.until) {
+      while (at < Instant{} + busy) {
         const std::uint32_t choice = below(20);
         Event event{.kind = Event::Kind::acquire, .which = client};
         if (choice < 12) {
@@ -152,6 +170,36 @@ class Planner {
     add(down + 1us,
         {.kind = Event::Kind::partition, .number = part | 1U << victim, .span = 4s + part_of(6s)});
   }
+
+  // Network time changes twice, so that no recording has the time of the attack. Two clients hold a
+  // lock each, a lease and a silent one, while a host starts among the others, and a client of that
+  // host waits for one of them. All the others are idle.
+  void attacks() {
+    const auto add = [&](Nanos at, const Event& event) {
+      events_.push_back({Instant{} + at, event});
+    };
+    const auto acquire = [&](Nanos at, std::uint32_t client, std::uint32_t lock, Nanos span) {
+      if (client < setup_.clients)
+        add(at, {.kind = Event::Kind::acquire, .which = client, .lock = lock, .span = span});
+    };
+    add(setup_.until / 4, {.kind = Event::Kind::set_time, .which = 0, .span = 57s});
+    add(setup_.until - 8s, {.kind = Event::Kind::set_time, .which = 1, .span = -113s});
+    for (std::uint32_t client = 0; client < setup_.clients; ++client)
+      add(setup_.until - 5s, {.kind = Event::Kind::die, .which = client});
+    for (std::uint32_t i = 0; i < setup_.nodes; ++i) {
+      const Nanos at = setup_.until + i * kAttack;
+      add(at, {.kind = Event::Kind::attack, .which = i});
+      acquire(at + 8s, (i + 1) % setup_.nodes, 0, 16s);
+      acquire(at - 3s, (i + 2) % setup_.nodes, 2, 27s);
+      acquire(at + 14s, i, 0, 100ms);
+    }
+    for (std::uint32_t i = 0; i < setup_.nodes; ++i) {
+      const Nanos at = setup_.until + setup_.nodes * kAttack + i * kAttackAlone;
+      add(at, {.kind = Event::Kind::attack, .which = i, .number = 1});
+      acquire(at + 10s, i, 0, 100ms);
+      acquire(at + 10s, i + setup_.nodes, 2, 100ms);
+    }
+  }
   Nanos part_of(Nanos most) {
     return Nanos{static_cast<Nanos::rep>(stream_.unit() * static_cast<double>(most.count()))};
   }
@@ -189,11 +237,12 @@ std::string scenario_names() {
 
 std::string_view name_of(Event::Kind kind) {
   static constexpr std::array kNames{
-      "acquire", "stand",     "die",    "offer",      "crash",   "reboot",   "pause",
-      "suspend", "blackout",  "resign", "partition",  "one-way", "step",     "rate",
-      "slew",    "slow-disk", "damage", "quit",       "leave",   "deadline", "restart",
-      "resume",  "heal",      "hear",   "disk-works", "stopped", "calm"};
-  static_assert(kNames.size() == std::to_underlying(Event::Kind::calm) + 1);
+      "acquire", "stand",     "die",           "offer",     "crash",      "reboot", "pause",
+      "suspend", "blackout",  "resign",        "partition", "one-way",    "step",   "rate",
+      "slew",    "slow-disk", "damage",        "accident",  "set-time",   "attack", "quit",
+      "leave",   "deadline",  "restart",       "resume",    "heal",       "hear",   "disk-works",
+      "stopped", "calm",      "attack-begins", "replay",    "attack-ends"};
+  static_assert(kNames.size() == std::to_underlying(Event::Kind::attack_ends) + 1);
   return kNames[std::to_underlying(kind)];
 }
 

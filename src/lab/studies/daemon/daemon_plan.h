@@ -23,6 +23,8 @@ enum class Scenario : std::uint8_t {
   restart,    // daemons and whole hosts restart, all at once too
   disk,       // disks are slow, full or read-only; power failures tear or lose writes
   everything,
+  records,  // the files of a host's record change: a bit, the length, an old copy, no file
+  replay,   // an attacker records datagrams and sends them again whenever a host starts
 };
 std::optional<Scenario> scenario_named(std::string_view name);
 std::string scenario_names();  // for help and errors, separated by commas
@@ -30,23 +32,39 @@ std::string scenario_names();  // for help and errors, separated by commas
 inline constexpr std::uint32_t kMaxHosts = 8;  // all of them vote
 inline constexpr std::uint32_t kMaxClients = 64;
 
+// Scenario replay: the time of one attack, on a host that starts among the others or alone, with
+// the time before and after it in which the network settles.
+inline constexpr Nanos kAttack = 30s;
+inline constexpr Nanos kAttackAlone = 60s;
+
 struct Setup {
   std::uint32_t nodes = 5;
   std::uint32_t clients = 8;
   Scenario scenario = Scenario::everything;
   std::uint64_t seed = 1;
-  Nanos until = 60s;                                 // at least 20 s
+  Nanos until = 60s;  // at least 20 s; replay: of the recording, and the attacks follow
   std::optional<std::vector<std::uint32_t>> keep{};  // planned events that happen; unset: all
 
   // Deliberate faults of the driver, to show that the properties notice them.
   bool ignore_order = false;
   bool forget_persisted = false;
   bool notify_twice = false;
+  bool lost_is_absent = false;  // a lost record counts as one that was never written
+
+  bool attacks = true;  // replay: false: the attacker only records
 
   // Number of the first voters: all hosts, or a bare majority of them.
-  std::uint32_t voters() const { return seed % 2 == 0 ? nodes : nodes / 2 + 1; }
+  std::uint32_t voters() const {
+    return seed % 2 == 0 || scenario == Scenario::replay ? nodes : nodes / 2 + 1;
+  }
+  // Scenario records: a majority of the hosts always has a good record.
+  bool keeps_majority() const { return seed % 4 != 3; }
   // The network recovers during the last quarter, and for at least 15 s.
   Nanos faulty() const { return until - std::max<Nanos>(until / 4, 15s); }
+  // The end of the run. In the scenario replay each host is attacked twice after the recording.
+  Nanos end() const {
+    return until + (scenario == Scenario::replay ? nodes * (kAttack + kAttackAlone) : Nanos{0});
+  }
 };
 
 // One planned event. A client that cannot do what its event asks, because it is busy or its daemon
@@ -74,6 +92,10 @@ struct Event {
     slew,       // its boot clock runs `number` ppb faster than its raw clock
     slow_disk,  // its disk completes no write for `span`
     damage,     // its record is damaged, and the daemon dies and restarts after `span`
+    accident,   // its record suffers the Accident `number`; its daemon restarts after `span`;
+                // `lock` 1: so do the records of most hosts, in ways that show
+    set_time,   // its operator changes network time by `span`
+    attack,     // host `which` restarts under attack; `number` 1: alone, all the others are down
     // Made during the run, not planned.
     quit,
     leave,
@@ -85,6 +107,9 @@ struct Event {
     disk_works,
     stopped,
     calm,
+    attack_begins,
+    replay,
+    attack_ends,
   };
   Kind kind = Kind::acquire;
   std::uint32_t which = 0;

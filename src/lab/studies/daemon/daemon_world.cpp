@@ -11,12 +11,16 @@
 #include <fmt/core.h>
 
 #include "base/check.h"
+#include "base/fnv.h"
 #include "base/random.h"
+#include "daemon/drivers/lock_record_file.h"
 #include "lab/sim/partition.h"
 #include "lab/sim/shrink.h"
 #include "lab/sim/world.h"
+#include "lab/studies/daemon/attacker.h"
+#include "lab/studies/daemon/record_damage.h"
+#include "lab/studies/daemon/wired_host.h"
 #include "lab/studies/lock/ledger.h"
-#include "protocol/host/host.h"
 
 namespace tempo::sim::daemon {
 namespace {
@@ -29,10 +33,15 @@ using locks::LockUpdate;
 using locks::Mode;
 
 constexpr std::size_t kMaxViolations = 8;
-constexpr std::uint32_t kClocks = 21;  // index of the clocks' stream under Cause::plan
-constexpr std::uint32_t kPower = 22;   // of what survives a power failure
+constexpr std::uint32_t kClocks = 21;     // index of the clocks' stream under Cause::plan
+constexpr std::uint32_t kPower = 22;      // of what survives a power failure
+constexpr std::uint32_t kAccidents = 24;  // of accidents of records
+constexpr std::size_t kMaxCopies = 64;    // old records of a host
+constexpr std::uint32_t kNonces = 200;    // of the first host's nonces; the others follow
 constexpr WallTime kWallStart{1'700'000'000s};
-constexpr Nanos kLongestWait = 10s;  // for the entry into a lock for which clients wait
+constexpr Nanos kRound = 10ms;         // between two rounds of the attacker
+constexpr Nanos kMaxStepError = 50ms;  // of a step to the master's time
+constexpr Nanos kLongestWait = 10s;    // for the entry into a lock for which clients wait
 constexpr std::array kKinds{LockKind::lease, LockKind::lease, LockKind::silent,
                             LockKind::explicit_replies};
 static_assert(kKinds.size() == kLocks);
@@ -44,17 +53,22 @@ std::string group_name(std::uint32_t group) { return fmt::format("group{}", grou
 class Cluster : public NoWatch {
  public:
   using Event = daemon::Event;
-  using World = sim::World<Host, Cluster>;
+  using World = sim::World<WiredHost, Cluster>;
 
   explicit Cluster(const Setup& setup);
   Outcome run();
 
   // --- called by the World ---
   template <class W>
-  void sent(const W& world, NodeId from, NodeId to, const Host::Message& message,
+  void sent(const W& world, NodeId from, NodeId to, const WiredHost::Message& message,
             std::uint32_t /*number*/) {
     mix(static_cast<std::uint64_t>(world.now().time_since_epoch().count()));
-    mix(index(from) << 16 ^ index(to) << 2 ^ message.index());
+    mix(index(from) << 16 ^ index(to) << 2);
+    const auto& bytes = std::get<WiredHost::Bytes>(message);
+    mix(fnv1a(bytes));
+    if (setup_.scenario != Scenario::replay || injects_) return;
+    attacker_.record(from, to, bytes);
+    if (attack_ && from == attack_->target) attacker_.target_sent();
   }
   template <class W>
   void noticed(const W& /*world*/, NodeId id, const Host::Notice& notice) {
@@ -88,9 +102,23 @@ class Cluster : public NoWatch {
     Epoch highest{};                     // highest epoch followed in this incarnation
     std::optional<WallTime> shown{};     // last reading of the steered clock in this incarnation
     bool stepped = false;                // the clock was stepped in this step
+    std::vector<locks::LockRecord> copies{};  // durable earlier, for accidents
+    Stream nonces{};                          // of nonces and secrets of its processes
   };
 
-  Host make(NodeId id, Incarnation incarnation);
+  // An attack on the start of a host. While it lasts, nothing else happens to the network, so
+  // everything that changes is the effect of a replayed datagram.
+  struct Attack {
+    NodeId target = kNobody;
+    NodeId master = kNobody;  // kNobody: all the other hosts are down
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> holders{};  // clients inside; requests
+
+    bool alone() const { return master == kNobody; }
+  };
+
+  WiredHost make(NodeId id, Incarnation incarnation);
+  const Host& host(NodeId id) const { return world_.machine(id).host(); }
+  std::unique_ptr<wire::Codec> make_codec(NodeId id, Incarnation incarnation);
   void violated(std::string_view property, std::string text);
   void mix(std::uint64_t value) { outcome_.hash = (outcome_.hash ^ value) * 0x100000001b3ULL; }
 
@@ -120,17 +148,26 @@ class Cluster : public NoWatch {
   void start(NodeId id);
   void resume(NodeId id);
   void resign(const Event& event);
+  void accident(const Event& event);
+  void damage_record(std::uint32_t which, Accident kind, Nanos restart);
+  bool may_lose_record(NodeId id);
   void update_partition();
   void calm();
+  void attack(const Event& event);
+  void begin_attack(const Event& event);
+  void replay();
+  void end_attack();
 
   // Properties.
   void judge_step(NodeId id);
+  void judge_attack(NodeId id, const node::Node::Notice& notice);
+  NodeId sole_master();
   void judge_end();
 
   Setup setup_;
   election::Rules rules_;
+  auth::Keyring keys_;
   node::SyncRules sync_rules_;
-  std::vector<wire::Directory> directories_;  // by host
   std::vector<Machine> machines_;
   std::vector<Client> clients_;
   std::vector<sim::lock::Ledger> ledgers_;  // by lock
@@ -140,6 +177,11 @@ class Cluster : public NoWatch {
   std::optional<std::uint32_t> cut_;        // the hosts of one side of a partition
   std::vector<HostId> voters_;              // the first voters; empty: none known
   Stream power_;
+  Stream accidents_;
+  bool locks_may_stop_ = false;  // a majority of the voters has lost its records
+  Attacker attacker_;
+  std::optional<Attack> attack_;
+  bool injects_ = false;  // the attacker sends
   bool calm_ = false;
   Outcome outcome_;
   World world_;
@@ -162,12 +204,13 @@ tempo::lock::lease::Rules lease_rules() {
 Cluster::Cluster(const Setup& setup)
     : setup_(setup),
       rules_{.timing = *election::profile("lan")},
-      directories_(setup.nodes),
       machines_(setup.nodes),
       entered_(kLocks),
       terms_(kGroups, tempo::lock::kNoToken),
       parts_(setup.nodes),
       power_(setup.seed, std::to_underlying(Cause::plan), kPower),
+      accidents_(setup.seed, std::to_underlying(Cause::plan), kAccidents),
+      attacker_(setup.seed),
       world_(
           {.nodes = setup.nodes,
            .seed = setup.seed,
@@ -177,6 +220,7 @@ Cluster::Cluster(const Setup& setup)
            .forget_persisted = setup.forget_persisted,
            .notify_twice = setup.notify_twice},
           [this](NodeId id, Incarnation incarnation) { return make(id, incarnation); }, *this) {
+  if (setup.scenario == Scenario::replay) keys_ = auth::Keyring({auth::Key{}});
   CHECK(setup.nodes > 0 && setup.nodes <= kMaxHosts && setup.clients <= kMaxClients);
   sync_rules_.interval = rules_.timing.adjtime;
   std::vector<NodeId> sites;
@@ -187,8 +231,7 @@ Cluster::Cluster(const Setup& setup)
   for (std::uint32_t lock = 0; lock < kLocks; ++lock) ledgers_.emplace_back(setup.nodes, sites);
   Stream clocks(setup.seed, std::to_underlying(Cause::plan), kClocks);
   for (std::uint32_t i = 0; i < setup.nodes; ++i) {
-    for (std::uint32_t other = 0; other < setup.nodes; ++other)
-      CHECK(directories_[i].admit(host_at(other))->node == NodeId{other});
+    machines_[i].nonces = Stream(setup.seed, std::to_underlying(Cause::plan), kNonces + i);
     world_.set_clock(
         NodeId{i},
         Oscillator(
@@ -205,38 +248,57 @@ Outcome Cluster::run() {
       world_.plan(outcome_.plan[i].at, outcome_.plan[i].event);
   world_.plan(Instant{} + setup_.faulty(), {.kind = Event::Kind::calm});
   for (std::uint32_t i = 0; i < setup_.nodes; ++i) start(NodeId{i});
-  world_.run_until(Instant{} + setup_.until);
+  world_.run_until(Instant{} + setup_.end());
   if (world_.exhausted()) violated("no-storm", "too many messages; the run stopped");
   judge_end();
   outcome_.events = world_.events();
+  outcome_.replayed = attacker_.replayed();
   for (const sim::lock::Ledger& ledger : ledgers_) outcome_.entries += ledger.tally().entries;
   return std::move(outcome_);
 }
 
-Host Cluster::make(NodeId id, Incarnation incarnation) {
+WiredHost Cluster::make(NodeId id, Incarnation incarnation) {
   const std::uint32_t i = index(id);
   Machine& machine = machines_[i];
   machine.highest = kNoEpoch;
   machine.shown.reset();
   const Instant now = world_.local_now(id);
+  std::unique_ptr<wire::Codec> codec = make_codec(id, incarnation);
   node::Node node({.self = id, .incarnation = incarnation}, 1, rules_,
                   {.now = now, .shows = kWallStart + now.time_since_epoch()}, sync_rules_);
-  const Disk<Host>& disk = world_.disk(id);
-  const bool good = disk.file() == Disk<Host>::File::good;
+  const Disk<WiredHost>& disk = world_.disk(id);
+  const bool good = disk.file() == Disk<WiredHost>::File::good;
   const std::string kernel = fmt::format("kernel {} of {}", machine.boots, i);
   Host::Locks locks({.self = host_at(i),
                      .life = incarnation,
-                     .hosts = &directories_[i],
+                     .hosts = &codec->directory(),
                      .expected = static_cast<std::uint8_t>(setup_.voters()),
                      .rules = lease_rules(),
                      .kernel = kernel,
                      .record = good ? std::optional(disk.record()) : std::nullopt,
-                     .record_lost = disk.file() == Disk<Host>::File::damaged});
+                     .record_lost = disk.file() == Disk<WiredHost>::File::damaged});
   groups::GroupService groups({.self = id,
                                .life = incarnation,
-                               .hosts = &directories_[i],
+                               .hosts = &codec->directory(),
                                .rules = {.lease = lease_rules().lease}});
-  return {std::move(node), std::move(locks), std::move(groups)};
+  return {std::move(codec), Host(std::move(node), std::move(locks), std::move(groups))};
+}
+
+std::unique_ptr<wire::Codec> Cluster::make_codec(NodeId id, Incarnation incarnation) {
+  Stream& nonces = machines_[index(id)].nonces;
+  auth::Key secret{};
+  for (std::byte& byte : secret) byte = static_cast<std::byte>(nonces.next());
+  auto codec = std::make_unique<wire::Codec>(
+      wire::Codec::Options{.self = host_at(index(id)),
+                           .incarnation = incarnation,
+                           .nonce = wire::Nonce{nonces.next()},
+                           .name = wire::Name(fmt::format("host{}", index(id) + 1)),
+                           .cluster = "lab",
+                           .keys = keys_,
+                           .secret = secret,
+                           .exchange_interval = rules_.timing.adjtime});
+  CHECK(codec->self() == id);
+  return codec;
 }
 
 void Cluster::violated(std::string_view property, std::string text) {
@@ -336,6 +398,7 @@ void Cluster::test_deadline(std::uint32_t which) {
 
 void Cluster::on_notice(NodeId id, const node::Node::Notice& notice) {
   Machine& machine = machines_[index(id)];
+  if (attack_) judge_attack(id, notice);
   if (const auto* clock = std::get_if<node::Node::ClockNotice>(&notice))
     machine.stepped |= std::holds_alternative<node::Stepped>(clock->notice);
   const auto* const of_election = std::get_if<node::Node::ElectionNotice>(&notice);
@@ -352,7 +415,7 @@ void Cluster::on_notice(NodeId id, const node::Node::Notice& notice) {
 void Cluster::on_notice(NodeId id, const Host::Locks::Notice& notice) {
   if (const auto* update = std::get_if<LockUpdate>(&notice)) return on_update(id, *update);
   if (!std::holds_alternative<Host::Locks::VotersAgreed>(notice)) return;
-  const std::vector<HostId>& voters = world_.machine(id).locks()->record().voters;
+  const std::vector<HostId>& voters = host(id).locks()->record().voters;
   if (voters_.empty()) voters_ = voters;
   if (voters_ != voters)
     violated("one-voter-set", fmt::format("{} knows other first voters", index(id) + 1));
@@ -371,6 +434,9 @@ void Cluster::on_update(NodeId id, const LockUpdate& update) {
                         fmt::format("client {} got lock {} twice", which + 1, client.lock));
       if (world_.boot_now(id) >= update.deadline)
         return end(which, true);  // the notice came too late
+      if (attack_ && attack_->alone())
+        violated("no-lock", fmt::format("client {} got {} from replayed datagrams", which + 1,
+                                        lock_name(client.lock)));
       const auto before = ledger.tally();
       ledger.entered(which, client.mode, update.token, world_.now());
       if (ledger.tally().violations > before.violations)
@@ -533,6 +599,19 @@ void Cluster::happen(const Event& event) {
       return world_.set_disk_works(id, true);
     case Event::Kind::calm:
       return this->calm();
+    case Event::Kind::accident:
+      return this->accident(event);
+    case set_time:
+      return send(id, node::Node::Command{
+                          node::Node::ClockCommand{.command = node::SetNetworkTime{event.span}}});
+    case Event::Kind::attack:
+      return this->attack(event);
+    case attack_begins:
+      return begin_attack(event);
+    case Event::Kind::replay:
+      return this->replay();
+    case attack_ends:
+      return end_attack();
   }
 }
 
@@ -543,7 +622,8 @@ void Cluster::crash(NodeId id, bool power, bool loses_writes) {
   Machine& machine = machines_[index(id)];
   const std::size_t writing = world_.disk(id).writing();
   const std::size_t kept = loses_writes ? 0 : power_.below(writing + 1);
-  const bool torn = power && setup_.scenario >= Scenario::disk && power_.chance(0.05);
+  const bool rough = setup_.scenario == Scenario::disk || setup_.scenario == Scenario::everything;
+  const bool torn = power && rough && power_.chance(0.05);
   world_.crash(id, kept, torn);
   machine.inbox.clear();
   machine.sleeps = false;
@@ -561,7 +641,13 @@ void Cluster::crash(NodeId id, bool power, bool loses_writes) {
 }
 
 void Cluster::start(NodeId id) {
-  if (!world_.up(id)) world_.start(id);
+  if (world_.up(id)) return;
+  const Disk<WiredHost>& disk = world_.disk(id);
+  std::vector<locks::LockRecord>& copies = machines_[index(id)].copies;
+  if (setup_.scenario == Scenario::records && disk.file() == Disk<WiredHost>::File::good &&
+      copies.size() < kMaxCopies && (copies.empty() || copies.back() != disk.record()))
+    copies.push_back(disk.record());
+  world_.start(id);
 }
 
 void Cluster::resume(NodeId id) {
@@ -584,6 +670,59 @@ void Cluster::resign(const Event& event) {
       send(id, node::Node::Command{node::Node::ElectionCommand{
                    .network = 0, .command = election::Command::resign}});
   }
+}
+
+// Whether the host may lose its record now. Where a majority of the voters must keep theirs, at
+// most a minority of the hosts has none.
+bool Cluster::may_lose_record(NodeId id) {
+  std::uint32_t without = 1;
+  for (std::uint32_t i = 0; i < setup_.nodes; ++i)
+    if (NodeId{i} != id && world_.disk(NodeId{i}).file() != Disk<WiredHost>::File::good) ++without;
+  const bool minority = without <= (setup_.voters() - 1) / 2;
+  if (!minority && setup_.keeps_majority()) return false;
+  locks_may_stop_ |= !minority;
+  return true;
+}
+
+void Cluster::accident(const Event& event) {
+  if (event.lock == 0)
+    return damage_record(event.which, static_cast<Accident>(event.number), event.span);
+  for (std::uint32_t i = 0; i < setup_.nodes; ++i) {
+    const auto kind =
+        static_cast<Accident>(accidents_.below(std::to_underlying(Accident::of_other)));
+    if (accidents_.chance(0.6)) damage_record(i, kind, event.span);
+  }
+}
+
+void Cluster::damage_record(std::uint32_t which, Accident kind, Nanos restart) {
+  using File = Disk<WiredHost>::File;
+  const NodeId id{which};
+  Disk<WiredHost>& disk = world_.disk(id);
+  const bool shows = kind != Accident::restored && kind != Accident::wiped;
+  // Only a majority of good records makes up for an accident that does not show.
+  if (!shows && !setup_.keeps_majority()) return;
+  if (!world_.up(id) || disk.file() != File::good || !may_lose_record(id)) return;
+  crash(id, true);
+  plan(restart, {.kind = Event::Kind::restart, .which = which});
+  const locks::LockRecord durable = disk.record();
+  const NodeId other{(which + 1) % setup_.nodes};
+  Generations generations{
+      .current = durable, .previous = disk.previous(), .older = machines_[which].copies};
+  if (world_.disk(other).file() == File::good) generations.of_other = world_.disk(other).record();
+  const auto files = files_after(kind, generations, accidents_);
+  if (!files) return;
+  ++outcome_.accidents;
+  const auto read =
+      tempo::daemon::saved_locks(sys::record_in(*files, "locks"), "locks", host_at(which));
+  if (shows && read.lost.empty() && (!read.record || *read.record != durable))
+    violated("not-silent", fmt::format("{} did not notice an accident of its record: {}", which + 1,
+                                       name_of(kind)));
+  if (!read.lost.empty() && !setup_.lost_is_absent)
+    disk.damage();
+  else if (read.record)
+    disk.set(*read.record);
+  else
+    disk.lose();
 }
 
 void Cluster::update_partition() {
@@ -615,10 +754,88 @@ void Cluster::calm() {
   }
 }
 
+// --- the attacker ---
+
+void Cluster::attack(const Event& event) {
+  const bool alone = event.number == 1;
+  for (std::uint32_t i = 0; i < setup_.nodes; ++i)
+    if (alone || i == event.which) crash(NodeId{i}, alone || i % 2 == 0);
+  plan(alone ? 2s : 12s,
+       {.kind = Event::Kind::attack_begins, .which = event.which, .number = event.number});
+}
+
+void Cluster::begin_attack(const Event& event) {
+  const bool alone = event.number == 1;
+  Attack attack{.target = NodeId{event.which}};
+  if (!alone) {
+    attack.master = sole_master();
+    for (std::uint32_t i = 0; i < clients_.size(); ++i)
+      if (clients_[i].state == Client::State::inside)
+        attack.holders.emplace_back(i, clients_[i].request);
+    if (attack.master == kNobody || attack.holders.size() < 2) {
+      violated("no-attack", fmt::format("the network has not recovered: {} clients hold a lock",
+                                        attack.holders.size()));
+      return start(attack.target);
+    }
+  }
+  attack_ = std::move(attack);
+  const Nanos time = alone ? 28s : 12s;
+  if (setup_.attacks) {
+    attacker_.begin(attack_->target, static_cast<std::size_t>(time / kRound));
+    plan(Nanos{0}, {.kind = Event::Kind::replay});
+  }
+  plan(time, {.kind = Event::Kind::attack_ends});
+  start(attack_->target);
+}
+
+void Cluster::replay() {
+  if (!attack_) return;
+  injects_ = true;
+  for (const Attacker::Datagram& datagram : attacker_.next())
+    world_.inject(datagram.from, datagram.to, datagram.bytes);
+  injects_ = false;
+  plan(kRound, {.kind = Event::Kind::replay});
+}
+
+void Cluster::end_attack() {
+  if (!attack_) return;
+  const Attack attack = *std::exchange(attack_, std::nullopt);
+  if (attack.alone() && world_.machine(attack.target).heard() > 0)
+    violated("no-recording",
+             fmt::format("{} believed {} datagrams of hosts that are down",
+                         index(attack.target) + 1, world_.machine(attack.target).heard()));
+  for (const auto& [which, request] : attack.holders)
+    if (clients_[which].request != request)
+      violated("no-lock", fmt::format("client {} lost its lock", which + 1));
+  if (!attack.alone() && host(attack.target).node().network(0)->master() != attack.master)
+    violated("no-master", fmt::format("{} does not follow {}", index(attack.target) + 1,
+                                      index(attack.master) + 1));
+  for (std::uint32_t i = 0; i < setup_.nodes; ++i) start(NodeId{i});
+}
+
 // --- properties ---
 
+// No replayed datagram makes a master, steps a clock or sets network time. The host that starts
+// follows the master that there is, and is stepped to its time.
+void Cluster::judge_attack(NodeId id, const node::Node::Notice& notice) {
+  if (const auto* of_election = std::get_if<node::Node::ElectionNotice>(&notice)) {
+    const election::Notice& news = of_election->notice;
+    if (news.news == Change::leads && !attack_->alone())
+      violated("no-master", fmt::format("{} became master", index(id) + 1));
+    if (news.news == Change::follows && (attack_->alone() || news.peer != attack_->master))
+      violated("no-master", fmt::format("{} follows {}", index(id) + 1, index(news.peer) + 1));
+  }
+  const auto* const of_clock = std::get_if<node::Node::ClockNotice>(&notice);
+  if (of_clock == nullptr) return;
+  if (std::holds_alternative<node::NetworkTimeSet>(of_clock->notice))
+    violated("no-step", fmt::format("{} set network time", index(id) + 1));
+  if (std::holds_alternative<node::Stepped>(of_clock->notice) &&
+      (attack_->alone() || id != attack_->target))
+    violated("no-step", fmt::format("the clock of {} was stepped", index(id) + 1));
+}
+
 void Cluster::judge_step(NodeId id) {
-  const Host& machine = world_.machine(id);
+  const Host& machine = host(id);
   Machine& seen = machines_[index(id)];
   if (const char* broken = machine.check_stepped())
     violated("invariant", fmt::format("{}: {}", index(id) + 1, broken));
@@ -627,6 +844,14 @@ void Cluster::judge_step(NodeId id) {
     violated("monotonic", fmt::format("the clock of {} went back by {} ns", index(id) + 1,
                                       (*seen.shown - shows).count()));
   seen.shown = shows;
+  if (seen.stepped && attack_ && id == attack_->target && !attack_->alone()) {
+    const NodeId master = attack_->master;
+    const Nanos error =
+        shows - host(master).node().sync().steered_clock().at(world_.local_now(master));
+    if (std::chrono::abs(error) > kMaxStepError)
+      violated("no-step", fmt::format("the clock of {} was stepped to {} ms from the master's",
+                                      index(id) + 1, error / 1ms));
+  }
   seen.stepped = false;
   if (!machine.stepped().node) return;
   if (const election::MasterElection* election = machine.node().network(0))
@@ -637,23 +862,33 @@ void Cluster::judge_step(NodeId id) {
     violated("bound-order", fmt::format("{} shows a time outside its bounds", index(id) + 1));
 }
 
-void Cluster::judge_end() {
+// The only master; kNobody: there is none, or several.
+NodeId Cluster::sole_master() {
   NodeId master = kNobody;
   for (std::uint32_t i = 0; i < setup_.nodes; ++i) {
-    const election::MasterElection& election = *world_.machine(NodeId{i}).node().network(0);
+    if (!world_.up(NodeId{i})) continue;
+    const election::MasterElection& election = *host(NodeId{i}).node().network(0);
     if (election.state() != election::State::master) continue;
-    if (master != kNobody)
-      return violated("one-master", fmt::format("{} and {} are masters", index(master) + 1, i + 1));
+    if (master != kNobody) {
+      violated("one-master", fmt::format("{} and {} are masters", index(master) + 1, i + 1));
+      return kNobody;
+    }
     master = NodeId{i};
   }
-  if (master == kNobody) return violated("one-master", "no node is master");
+  if (master == kNobody) violated("one-master", "no node is master");
+  return master;
+}
+
+void Cluster::judge_end() {
+  const NodeId master = sole_master();
+  if (master == kNobody) return;
   const auto reading = [&](NodeId id) {
-    return world_.machine(id).node().sync().reading(world_.local_now(id));
+    return host(id).node().sync().reading(world_.local_now(id));
   };
   const node::Reading network = reading(master);
   for (std::uint32_t i = 0; i < setup_.nodes; ++i) {
     const NodeId id{i};
-    const election::MasterElection& election = *world_.machine(id).node().network(0);
+    const election::MasterElection& election = *host(id).node().network(0);
     if (id != master && election.master() != master)
       violated("one-master", fmt::format("{} does not follow {}", i + 1, index(master) + 1));
     const node::Reading here = reading(id);
@@ -667,7 +902,7 @@ void Cluster::judge_end() {
   for (std::uint32_t i = 0; i < clients_.size(); ++i) {
     const Client& client = clients_[i];
     const Nanos waited = world_.now() - std::max(client.since, entered_[client.lock]);
-    if (client.state == Client::State::waits && waited > kLongestWait)
+    if (client.state == Client::State::waits && waited > kLongestWait && !locks_may_stop_)
       violated("progress", fmt::format("client {} waits for {}, which no client enters for {} s",
                                        i + 1, lock_name(client.lock), waited / 1s));
   }

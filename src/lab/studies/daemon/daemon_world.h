@@ -13,12 +13,19 @@
 //   obeys-newest   no node applies a correction of an epoch lower than one it has followed
 //   bound-order    a reading lies inside its own bounds
 //   monotonic      a steered clock goes back only by a step that tempod reports
+//   not-silent     a host whose record was changed reports it lost
 //   invariant      no machine reports a broken invariant
 // After the faults have ended:
 //   one-master     one master, which all nodes follow
 //   one-time       every node's bounds contain the master's time
 //   progress       a lock for which clients wait is entered
 //   a-leader       a group with candidates has a leader
+// While an attacker replays recorded datagrams to a host that starts:
+//   no-master      no node becomes master, and none follows another one than before
+//   no-step        no clock is stepped, except that host's, to the time of the master
+//   no-lock        no client loses a lock or gets one, except from live hosts
+//   no-recording   with all the other hosts down, that host believes no datagram
+//   no-attack      the network has a master and locks before the attack
 #pragma once
 
 #include <cstdint>
@@ -42,11 +49,13 @@ struct Violation {
 struct Outcome {
   std::vector<Violation> violations{};  // the first ones
   std::uint64_t events = 0;
-  std::uint64_t entries = 0;  // of clients into locks
-  std::uint64_t terms = 0;    // of leaders of groups
-  std::uint64_t masters = 0;  // times a node became master
-  std::uint64_t writes = 0;   // durable records
-  std::uint64_t hash = 0;     // of everything that the hosts sent and reported
+  std::uint64_t entries = 0;    // of clients into locks
+  std::uint64_t terms = 0;      // of leaders of groups
+  std::uint64_t masters = 0;    // times a node became master
+  std::uint64_t writes = 0;     // durable records
+  std::uint64_t accidents = 0;  // of records
+  std::uint64_t replayed = 0;   // datagrams that the attacker sent
+  std::uint64_t hash = 0;       // of everything that the hosts sent and reported
   std::vector<PlannedEvent> plan{};
 
   bool kept() const { return violations.empty(); }

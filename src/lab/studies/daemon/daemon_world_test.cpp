@@ -1,5 +1,6 @@
 #include "lab/studies/daemon/daemon_world.h"
 
+#include <cstdlib>
 #include <iterator>
 #include <set>
 #include <string>
@@ -42,6 +43,48 @@ TEST(Daemon, AMemberThatObjectsIncludesTheMastersTime) {
   EXPECT_TRUE(outcome.kept()) << text_of(setup, outcome);
 }
 
+// The number of runs: all of them under make soak.
+std::uint64_t runs(std::uint64_t quick, std::uint64_t all) {
+  return std::getenv("TEMPO_SOAK") != nullptr ? all : quick;
+}
+
+// An attacker records everything for ten minutes and replays it whenever a host starts, among the
+// others and alone. Replayed datagrams of earlier processes once kept the answers of the present
+// ones from a host, and its client lost a lock (seed 1).
+TEST(Daemon, ARecordingMovesNoClockNoMasterAndNoLock) {
+  const bool soak = std::getenv("TEMPO_SOAK") != nullptr;
+  for (std::uint64_t seed = 1; seed <= runs(20, 1000); ++seed) {
+    const daemon::Setup setup{
+        .scenario = Scenario::replay, .seed = seed, .until = soak ? 600s : 30s};
+    const Outcome outcome = run(setup);
+    EXPECT_TRUE(outcome.kept()) << text_of(setup, outcome);
+    EXPECT_GT(outcome.replayed, 10'000U);
+  }
+}
+
+// The same without the attacker: the judge objects to nothing but its datagrams.
+TEST(Daemon, HostsThatStartWithoutAnAttackerFollowTheirMaster) {
+  const daemon::Setup setup{
+      .scenario = Scenario::replay, .seed = 1, .until = 30s, .attacks = false};
+  const Outcome outcome = run(setup);
+  EXPECT_TRUE(outcome.kept()) << text_of(setup, outcome);
+  EXPECT_EQ(outcome.replayed, 0U);
+}
+
+// Ten thousand accidents under make soak. A record of another machine once counted as none, and an
+// old copy as the present one; with most records lost, tokens began again (seed 7).
+TEST(Daemon, AccidentsOfRecordsAreNoticedAndTurnNoTokenBack) {
+  std::uint64_t accidents = 0;
+  for (std::uint64_t seed = 1; accidents < runs(300, 10'000); ++seed) {
+    const daemon::Setup setup{.scenario = Scenario::records, .seed = seed};
+    const Outcome outcome = run(setup);
+    EXPECT_TRUE(outcome.kept()) << text_of(setup, outcome);
+    EXPECT_GT(outcome.entries, 0U);
+    accidents += outcome.accidents;
+    ASSERT_LT(seed, 5000U) << "too few accidents";
+  }
+}
+
 // Deliberate faults of the driver: at least one of ten runs notices each of them.
 TEST(Daemon, NoticesDeliberateFaults) {
   const auto violated = [](daemon::Setup setup) {
@@ -58,10 +101,24 @@ TEST(Daemon, NoticesDeliberateFaults) {
   EXPECT_TRUE(violated({.notify_twice = true}).contains("one-answer"));
 }
 
+TEST(Daemon, NoticesThatALostRecordCountsAsAbsent) {
+  std::set<std::string> properties;
+  for (std::uint64_t seed = 3; seed <= 80; seed += 4) {  // those in which a majority may lose it
+    const Outcome outcome =
+        run({.scenario = Scenario::records, .seed = seed, .lost_is_absent = true});
+    if (!outcome.kept()) properties.insert(outcome.violations.front().property);
+  }
+  EXPECT_TRUE(properties.contains("token-order"));
+}
+
 TEST(Daemon, IsDeterministic) {
   const daemon::Setup setup{.seed = 3, .until = 20s};
   const Outcome first = run(setup);
   EXPECT_EQ(first.hash, run(setup).hash);
+  for (const Scenario scenario : {Scenario::records, Scenario::replay}) {
+    const daemon::Setup other{.scenario = scenario, .seed = 3, .until = 20s};
+    EXPECT_EQ(run(other).hash, run(other).hash);
+  }
   EXPECT_NE(first.hash, run({.seed = 4, .until = 20s}).hash);
 }
 
