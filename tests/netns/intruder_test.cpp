@@ -1,9 +1,14 @@
 // An attacker on the network without the key: noise, recordings, and forgeries in the name of the
 // master. The daemons only count them, by reason.
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -11,6 +16,7 @@
 #include "netns.h"
 #include "support/forger.h"
 #include "support/recorder.h"
+#include "tempo/lock.h"
 
 namespace tempo::testbed {
 namespace {
@@ -190,6 +196,85 @@ TEST_F(Intruder, ARecordingOfADeadMasterChangesNothing) {
   for (const char* event : {"master-changed", "clock-stepped"})
     EXPECT_EQ(newcomer.log().find(event, before), std::string::npos) << logs(site);
   EXPECT_GT(newcomer.status()->counters.at("refused_not_live"), 0U);
+}
+
+// Everything that three daemons sent, with restarts, is replayed at later starts of each of them:
+// among the others, while a client holds a lock, and alone. Ten minutes of recording and a hundred
+// starts under make soak.
+TEST_F(Intruder, ARecordingAtEveryStartMovesNothing) {
+  const bool soak = std::getenv("TEMPO_SOAK") != nullptr;
+  Site::Options options = with_key(true);
+  options.arguments = {"--set", "locks.expect=3", "--set", "locks.lease-ms=4000"};
+  Site site(options);
+  populate(site, kHosts);
+  const auto settled = [&] { return site.master() >= 0 && all_synchronized(site); };
+  ASSERT_TRUE(site.wait(20s, settled)) << logs(site);
+  std::vector<std::unique_ptr<Recorder>> recorders;
+  std::vector<Recorder*> all;
+  for (std::size_t i = 0; i < kHosts; ++i) {
+    recorders.push_back(std::make_unique<Recorder>(site.host(i).space(), "eth0"));
+    all.push_back(recorders.back().get());
+  }
+  const auto record = [&] { std::ranges::for_each(all, &Recorder::record); };
+  const auto end = std::chrono::steady_clock::now() + (soak ? 600s : 12s);
+  for (std::size_t i = 0; std::chrono::steady_clock::now() < end; i = (i + 1) % kHosts) {
+    site.host(i).stop();
+    site.host(i).start();
+    ASSERT_TRUE(site.wait(20s, [&] {
+      record();
+      return settled();
+    })) << logs(site);
+  }
+  for (int start = 0; start < (soak ? 100 : 4); ++start) {
+    const bool alone = start % 2 == 1;
+    const std::size_t target = static_cast<std::size_t>(start / 2) % kHosts;
+    Host& host = site.host(target);
+    for (std::size_t i = 0; i < kHosts; ++i)
+      if (alone || i == target) site.host(i).stop();
+    ASSERT_TRUE(alone || site.wait(20s, settled)) << logs(site);
+    const int master = alone ? -1 : site.master();
+    auto locks = Locks::connect(site.host((target + 1) % kHosts).socket(), 10s);
+    std::optional<Lock> lock;
+    if (!alone) {
+      ASSERT_TRUE(locks) << locks.error().message;
+      auto acquired = locks->acquire("door", {.wait = 30s});
+      ASSERT_TRUE(acquired) << acquired.error().message << logs(site);
+      lock.emplace(std::move(*acquired));
+    }
+    std::vector<std::size_t> before;
+    for (std::size_t i = 0; i < kHosts; ++i) before.push_back(site.host(i).log().size());
+    host.start();
+    const auto order = static_cast<Recorder::Order>(start % Recorder::kOrders);
+    EXPECT_GT(Recorder::replay_all(all, order, 4s), 100U);
+    ASSERT_TRUE(site.wait(20s,
+                          [&] {
+                            const auto status = host.status();
+                            return status && status->status == (alone ? "leads" : "synchronized");
+                          }))
+        << start << logs(site);
+    for (std::size_t i = 0; i < kHosts; ++i)
+      for (const char* event :
+           {"became-master", "master-changed", "lost-master", "clock-stepped"}) {
+        // The host that starts finds its master, which sets its clock, or becomes master itself.
+        const std::string_view what = event;
+        if (i == target && what == (alone ? "became-master" : "master-changed")) continue;
+        if (i == target && !alone && what == "clock-stepped") continue;
+        EXPECT_EQ(site.host(i).log().find(event, before[i]), std::string::npos)
+            << start << " " << event << logs(site);
+      }
+    if (alone) {
+      EXPECT_GT(host.status()->counters.at("refused_not_live"), 0U);
+    } else {
+      EXPECT_EQ(site.master(), master) << start << logs(site);
+      EXPECT_GT(lock->remaining(), 0s) << "the lock was lost in start " << start << logs(site);
+      const auto spread = site.spread();
+      EXPECT_TRUE(spread && *spread < 5ms) << start;
+    }
+    lock.reset();
+    for (std::size_t i = 0; i < kHosts; ++i)
+      if (!site.host(i).running()) site.host(i).start();
+    ASSERT_TRUE(site.wait(20s, settled)) << start << logs(site);
+  }
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <stdexcept>
+#include <thread>
 #include <utility>
 
 #include <arpa/inet.h>
@@ -19,7 +20,9 @@
 namespace tempo::testbed {
 namespace {
 
-constexpr std::size_t kMaxFrames = 4096;
+constexpr std::size_t kMaxFrames = 1 << 16;
+constexpr std::size_t kNewest = 500;
+constexpr Nanos kRound = 10ms;  // between two rounds of a replay
 constexpr std::size_t kMaxBytes = 4096;
 constexpr int kBuffer = 4 << 20;
 
@@ -92,8 +95,7 @@ std::size_t Recorder::replay(Nanos time) {
   std::size_t sent = 0;
   std::size_t next = 0;
   const auto send_on = [&] {  // up to the next question of the recording
-    for (; next < frames_.size() && frames_[next].sent; ++next)
-      if (::send(socket_, frames_[next].bytes.data(), frames_[next].bytes.size(), 0) > 0) ++sent;
+    for (; next < frames_.size() && frames_[next].sent; ++next) sent += send(frames_[next]) ? 1U : 0U;
     ++next;
   };
   const auto end = std::chrono::steady_clock::now() + time;
@@ -103,6 +105,42 @@ std::size_t Recorder::replay(Nanos time) {
     Frame heard;
     while (receive(heard))
       if (!heard.sent) send_on();
+  }
+  return sent;
+}
+
+bool Recorder::send(const Frame& frame) const {
+  return ::send(socket_, frame.bytes.data(), frame.bytes.size(), 0) > 0;
+}
+
+std::size_t Recorder::replay_all(std::span<Recorder* const> recorders, Order order, Nanos time) {
+  struct Next {
+    const Recorder* recorder = nullptr;
+    const Frame* frame = nullptr;
+  };
+  std::vector<Next> all;
+  std::size_t longest = 0;
+  for (const Recorder* recorder : recorders) longest = std::max(longest, recorder->frames_.size());
+  for (std::size_t i = 0; i < longest; ++i)
+    for (const Recorder* recorder : recorders)
+      if (i < recorder->frames_.size() && recorder->frames_[i].sent)
+        all.push_back({recorder, &recorder->frames_[i]});
+  if (order == Order::newest && all.size() > kNewest) all.erase(all.begin(), all.end() - kNewest);
+  if (order == Order::reversed) std::ranges::reverse(all);
+  const auto rounds = static_cast<std::size_t>(time / kRound);
+  const std::size_t each = all.size() / rounds + 1;
+  std::size_t sent = 0;
+  std::size_t place = 0;
+  auto next = std::chrono::steady_clock::now();
+  for (std::size_t round = 0; round < rounds; ++round) {
+    for (std::size_t i = 0; i < each && !all.empty(); ++i) {
+      if (place == all.size() && order != Order::newest) break;
+      const Next& one = all[place % all.size()];
+      sent += one.recorder->send(*one.frame) ? 1U : 0U;
+      place = order == Order::newest ? (place + 1) % all.size() : place + 1;
+    }
+    next += kRound;
+    std::this_thread::sleep_until(next);
   }
   return sent;
 }

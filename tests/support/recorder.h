@@ -3,10 +3,12 @@
 //
 // It keeps whole frames, so that a replayed datagram has every byte of the recorded one. It waits
 // for the same questions: after the n-th datagram of another host it sends what the host sent after
-// the n-th one in the recording.
+// the n-th one in the recording; or it sends the whole recording in an order of its choice.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,12 +30,19 @@ class Recorder {
   // Sends the recording again, for this time; returns the number of datagrams sent.
   std::size_t replay(Nanos time);
 
+  enum class Order : std::uint8_t { recorded, reversed, newest };
+  static constexpr int kOrders = 3;
+  // Sends the recordings of several hosts again, spread over this time; newest: the last ones again
+  // and again.
+  static std::size_t replay_all(std::span<Recorder* const> recorders, Order order, Nanos time);
+
  private:
   struct Frame {
     bool sent = false;  // by the host; false: received
     std::vector<std::byte> bytes{};
   };
   bool receive(Frame& frame) const;
+  bool send(const Frame& frame) const;
 
   int socket_;
   std::vector<Frame> frames_;  // bounded
