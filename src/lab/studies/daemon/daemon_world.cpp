@@ -162,6 +162,7 @@ class Cluster : public NoWatch {
   void judge_step(NodeId id);
   void judge_attack(NodeId id, const node::Node::Notice& notice);
   NodeId sole_master();
+  bool records_lost() const;
   void judge_end();
 
   Setup setup_;
@@ -178,7 +179,6 @@ class Cluster : public NoWatch {
   std::vector<HostId> voters_;              // the first voters; empty: none known
   Stream power_;
   Stream accidents_;
-  bool locks_may_stop_ = false;  // a majority of the voters has lost its records
   Attacker attacker_;
   std::optional<Attack> attack_;
   bool injects_ = false;  // the attacker sends
@@ -678,10 +678,7 @@ bool Cluster::may_lose_record(NodeId id) {
   std::uint32_t without = 1;
   for (std::uint32_t i = 0; i < setup_.nodes; ++i)
     if (NodeId{i} != id && world_.disk(NodeId{i}).file() != Disk<WiredHost>::File::good) ++without;
-  const bool minority = without <= (setup_.voters() - 1) / 2;
-  if (!minority && setup_.keeps_majority()) return false;
-  locks_may_stop_ |= !minority;
-  return true;
+  return without <= (setup_.voters() - 1) / 2 || !setup_.keeps_majority();
 }
 
 void Cluster::accident(const Event& event) {
@@ -879,6 +876,17 @@ NodeId Cluster::sole_master() {
   return master;
 }
 
+// A majority of the voters has lost its records: without an operator there are no more locks.
+bool Cluster::records_lost() const {
+  const auto lost = [&](std::uint32_t i) {
+    return world_.disk(NodeId{i}).file() == Disk<WiredHost>::File::damaged &&
+           std::ranges::find(voters_, host_at(i)) != voters_.end();
+  };
+  std::size_t count = 0;
+  for (std::uint32_t i = 0; i < setup_.nodes; ++i) count += lost(i) ? 1U : 0U;
+  return count > voters_.size() / 2;
+}
+
 void Cluster::judge_end() {
   const NodeId master = sole_master();
   if (master == kNobody) return;
@@ -902,7 +910,7 @@ void Cluster::judge_end() {
   for (std::uint32_t i = 0; i < clients_.size(); ++i) {
     const Client& client = clients_[i];
     const Nanos waited = world_.now() - std::max(client.since, entered_[client.lock]);
-    if (client.state == Client::State::waits && waited > kLongestWait && !locks_may_stop_)
+    if (client.state == Client::State::waits && waited > kLongestWait && !records_lost())
       violated("progress", fmt::format("client {} waits for {}, which no client enters for {} s",
                                        i + 1, lock_name(client.lock), waited / 1s));
   }

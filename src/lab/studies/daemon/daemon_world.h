@@ -18,7 +18,8 @@
 // After the faults have ended:
 //   one-master     one master, which all nodes follow
 //   one-time       every node's bounds contain the master's time
-//   progress       a lock for which clients wait is entered
+//   progress       a lock for which clients wait is entered, unless a majority of the voters has lost
+//                  its records
 //   a-leader       a group with candidates has a leader
 // While an attacker replays recorded datagrams to a host that starts:
 //   no-master      no node becomes master, and none follows another one than before
