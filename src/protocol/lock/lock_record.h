@@ -1,8 +1,8 @@
 // The lock record, kept across restarts (doc/internals/lease.md, section 4): the voters, the number
 // of starts, and the reserved counts.
 //
-// On disk it is one small text. A damaged text, or that of another host, counts as none; the rules
-// for a member without a record apply then.
+// On disk it is one small text. A damaged text, or that of another host, is a lost record, not one
+// that was never written.
 #pragma once
 
 #include <optional>
