@@ -195,8 +195,8 @@ TEST_F(WholeFile, ARecordIsAbsentOnlyWithoutBothFiles) {
   EXPECT_EQ(read_record(path_, 100).state, FileState::absent);
 }
 
-// An operator restored one file of a backup: the record was older than its predecessor, and nothing
-// noticed it.
+// A copy from a backup in the place of the record was taken for the newest one, although it was
+// older than its predecessor.
 TEST_F(WholeFile, AnOldCopyIsLost) {
   std::vector<std::string> copies;
   for (const char* text : {"one", "two", "three", "four"}) {
