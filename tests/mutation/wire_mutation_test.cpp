@@ -130,7 +130,7 @@ bool process_before() {
   (void)heard(receiver, after, encoded(after, loop_of(after)));
   return dropped(receiver, kept_back);
 }
-// What the present process sends to the receiver arrives, although an earlier one was asked.
+// Datagrams of the present process arrive at the receiver, although an earlier one was asked.
 bool question_to_the_process_before() {
   Codec before = codec_of({.id = 2, .nonce = 1});
   Codec after = codec_of({.id = 2, .nonce = 2});

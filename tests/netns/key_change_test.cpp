@@ -39,6 +39,14 @@ class KeyChange : public Netns {
     }
   }
 
+  static void start_with_one_key(Site& site) {
+    add_hosts(site, true);
+    ASSERT_EQ(run({TEMPO_BINARY, "keygen", key_file(site.host(0))}), 0);
+    for (std::size_t i = 1; i < kMachines; ++i)
+      ASSERT_EQ(run({"cp", "-p", key_file(site.host(0)), key_file(site.host(i))}), 0);
+    site.start_all();
+  }
+
   static int keygen(const Host& host, std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {TEMPO_BINARY, "keygen", "--socket", host.socket()});
     arguments.push_back(key_file(host));
@@ -140,11 +148,7 @@ class KeyChange : public Netns {
 
 TEST_F(KeyChange, OfARunningClusterDisturbsNobody) {
   Site site(options());
-  add_hosts(site, true);
-  ASSERT_EQ(run({TEMPO_BINARY, "keygen", key_file(site.host(0))}), 0);
-  for (std::size_t i = 1; i < kMachines; ++i)
-    ASSERT_EQ(run({"cp", "-p", key_file(site.host(0)), key_file(site.host(i))}), 0);
-  site.start_all();
+  ASSERT_NO_FATAL_FAILURE(start_with_one_key(site));
   expect_quiet_change(site);
 }
 
@@ -161,11 +165,7 @@ TEST_F(KeyChange, ToAFirstKeyDisturbsNobodyAndEndsClosed) {
 // A machine that lacks the new key was cut off: the steps refuse to go ahead of it.
 TEST_F(KeyChange, DoesNotLeaveAMachineBehind) {
   Site site(options());
-  add_hosts(site, true);
-  ASSERT_EQ(run({TEMPO_BINARY, "keygen", key_file(site.host(0))}), 0);
-  for (std::size_t i = 1; i < kMachines; ++i)
-    ASSERT_EQ(run({"cp", "-p", key_file(site.host(0)), key_file(site.host(i))}), 0);
-  site.start_all();
+  ASSERT_NO_FATAL_FAILURE(start_with_one_key(site));
   ASSERT_TRUE(site.wait(30s, [&] { return site.master() >= 0 && all_synchronized(site); }))
       << logs(site);
   const Host& first = site.host(0);

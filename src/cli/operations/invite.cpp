@@ -94,7 +94,7 @@ struct Answer {
   std::string address{};  // of the member
 };
 
-// Sends the request again and again until a member answers; nullopt: none does.
+// Repeats the request until a member answers; nullopt: none does.
 std::optional<Answer> ask_members(const auth::JoinAttempt& attempt,
                                   std::vector<std::unique_ptr<sys::Network>>& networks,
                                   Nanos timeout) {
@@ -210,7 +210,8 @@ int invite(const DaemonArguments& arguments) {
   print_error(
       "Run on the new machine within {} minutes: sudo tempo join{} TOKEN\n"
       "The token is valid for one machine. It gives the key of cluster {}: do not publish it.\n",
-      invited->valid_s / 60, invited->port == 525 ? "" : fmt::format(" --port {}", invited->port),
+      invited->valid_s / 60,
+      invited->port == JoinArguments{}.port ? "" : fmt::format(" --port {}", invited->port),
       invited->cluster);
   return kDone;
 }

@@ -117,7 +117,7 @@ Result<std::optional<auth::Key>> key_to_add(const std::string& from, const KeyLi
 
 constexpr Nanos kTimeout = 5s;  // for an answer of tempod, which asks all members
 
-// What tempod of this machine knows; unset: it does not answer.
+// The state of this machine's tempod; unset: it does not answer.
 std::optional<obs::Snapshot> known_keys(const std::string& socket) {
   auto client = client::Client::connect(socket, kTimeout);
   if (!client) return std::nullopt;

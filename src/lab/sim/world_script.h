@@ -127,7 +127,7 @@ class WorldScript final : public ScriptRunner, public NoWatch {
  private:
   static constexpr std::uint32_t kMaxHosts = 16;
 
-  // What happens to the next message of a link whose text begins with a word.
+  // The fate of the next message of a link whose text begins with a word.
   struct Plan {
     NodeId from = kNobody;  // kNobody: any host
     NodeId to = kNobody;

@@ -34,7 +34,7 @@ using Bytes = std::vector<std::byte>;
 std::string token_text(const Token& token);
 Result<Token> parse_token(std::string_view text);
 
-// What a newcomer has to know.
+// The facts that a newcomer needs.
 struct Membership {
   std::string cluster{};   // name of the cluster
   std::uint16_t port = 0;  // UDP port

@@ -81,7 +81,7 @@ class TimeScale {
   // Network time was stepped.
   void on_step(Nanos by) { theta_ -= by; }
 
-  // What the members know of network time, by those that know it worst; nullopt: no members.
+  // The members' knowledge of network time, by those that know it worst; nullopt: no members.
   struct Knowledge {
     double sigma = 0;         // standard error, in seconds
     double span = 0;          // of their measurements, in seconds

@@ -1,4 +1,4 @@
-// What a codec believes, and of which process: recordings of earlier processes, reordered,
+// Which datagrams of which process a codec believes: recordings of earlier processes, reordered,
 // reflected and redirected datagrams, silence, and machines that lost their state.
 #include <gtest/gtest.h>
 

@@ -114,7 +114,7 @@ Directory::Host& Directory::insert(HostId id, const Number& number) {
   return host;
 }
 
-// What was sent to the host before is of no use when it returns: its replay window is gone.
+// Earlier datagrams to the host are of no use when it returns: its replay window is gone.
 void Directory::erase(HostId id) {
   const auto host = hosts_.find(id);
   numbers_.at(id).changes = host->second.changes + (host->second.heard ? 1 : 0);
