@@ -1,7 +1,7 @@
 # Short names for the scripts in tools/ and the CMake presets (CMakePresets.json). `make help` lists the targets.
 
 .DEFAULT_GOAL := build
-.PHONY: help deps deps-all build run test asan tsan coverage soak bench lint format clean
+.PHONY: help deps deps-all build run test asan tsan coverage soak bench install uninstall lint format clean
 
 help:      ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
@@ -48,6 +48,12 @@ lint:      ## run clang-format, tools/house-rules and clang-tidy; changes no fil
 format:    ## format all sources in place
 	@tools/deps lint
 	@tools/lint --format
+
+install:   ## install what `make build` has built; PREFIX=/usr/local DESTDIR=
+	@PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" tools/install
+
+uninstall: ## remove what `make install` has installed; PREFIX=/usr/local DESTDIR=
+	@PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" tools/install --remove
 
 clean:     ## remove build/
 	@rm -rf build

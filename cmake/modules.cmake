@@ -84,7 +84,7 @@ function(tempo_module name path)
   endforeach()
   set(module "${CMAKE_BINARY_DIR}/modules/${name}")
   target_include_directories(${name} ${reach} "$<BUILD_INTERFACE:${module}>"
-                             "$<INSTALL_INTERFACE:include/tempo-lab>")
+                             "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/tempo-lab>")
   target_compile_options(${name} ${reach} "$<BUILD_INTERFACE:-ffile-prefix-map=${module}/=${MODULE_ROOT}/>"
                          "$<BUILD_INTERFACE:-ffile-prefix-map=modules/${name}/=${MODULE_ROOT}/>")
   target_link_libraries(${name} ${reach} ${MODULE_DEPENDS} ${MODULE_LINKS})
@@ -121,6 +121,7 @@ function(tempo_program name path)
     add_executable(${name} ${main})
     tempo_compile(${name} LOW_OPT)
     target_link_libraries(${name} PRIVATE ${PROGRAM_DEPENDS} ${PROGRAM_LINKS})
+    tempo_add_revision(${name})
   endif()
 endfunction()
 

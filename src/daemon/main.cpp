@@ -62,7 +62,7 @@ int main(int argc, char** argv) {
                "check the configuration, report all errors, and exit");
   app.add_flag("--standalone", standalone,
                "run in one process without control socket and confinement, for simulators");
-  app.set_version_flag("--version", std::string("tempod ") + kTempoVersion);
+  app.set_version_flag("--version", version_line("tempod"));
   app.footer(
       "Exit status: 0 stopped on request, 1 failed, 2 invalid usage or configuration.\n\n"
       "Examples:\n"

@@ -162,7 +162,7 @@ int run_program(const ProgramDescription& program, int argc, char** argv) {
   CLI::App app(program.summary, name);
   app.formatter(std::make_shared<NarrowHelp>());
   app.get_help_ptr()->description("print this help and exit");
-  app.set_version_flag("-V,--version", name + " " + kTempoVersion);
+  app.set_version_flag("-V,--version", version_line(name));
   app.require_subcommand(1);
   app.footer(fmt::format("'{0} help COMMAND' or '{0} COMMAND --help' explains a command.", name));
 

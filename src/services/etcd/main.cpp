@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
   auto* file_option =
       app.add_option("-c,--config", file, "configuration file")->capture_default_str();
   app.add_option("--set", changes, "set KEY=VALUE, any key of the configuration; repeatable");
-  app.set_version_flag("--version", std::string("tempo-etcd ") + kTempoVersion);
+  app.set_version_flag("--version", version_line("tempo-etcd"));
   app.footer(
       "Exit status: 0 stopped on request, 1 failed, 2 invalid usage or configuration.\n\n"
       "Examples:\n"
