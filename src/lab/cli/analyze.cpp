@@ -21,6 +21,7 @@
 #include "lab/analysis/decimal.h"
 #include "lab/analysis/ring_time.h"
 #include "lab/cli/output.h"
+#include "lab/papers/machine_rounds.h"
 #include "lab/report/bars.h"
 
 namespace tempo::cli {
@@ -295,14 +296,24 @@ int analyze_algorithm_c(const AnalyzeAlgorithmCArguments& arguments) {
   if (!candidates) return bad_usage(candidates.error());
   if (candidates->first == 0) return bad_usage("--candidates must begin with at least 1");
   const AlgorithmC chain(candidates->last, *loss);
+  const std::uint32_t most_of_machine = std::min(candidates->last, papers::kMaxMachineCandidates);
   if (!arguments.json) {
     std::vector<report::Bar> rows;
     for (std::uint32_t a = candidates->first; a <= candidates->last; ++a) {
       const double rounds = chain.mean_rounds(a).nearest();
       rows.push_back({fmt::format("{}", a), fmt::format("{:.6f}", rounds), rounds});
     }
-    print("candidates: mean rounds of algorithm C, message loss probability {}\n\n{}", loss->text(),
-          report::bars(rows, stdout_width(), stdout_shows_unicode()));
+    print(
+        "candidates: mean rounds of the paper's Markov chain of algorithm C, message loss "
+        "probability {}\n\n{}",
+        loss->text(), report::bars(rows, stdout_width(), stdout_shows_unicode()));
+    for (std::uint32_t a = candidates->first; a <= most_of_machine; ++a)
+      print(
+          "{}The machine as printed takes {:.6f} rounds with {} candidate{}: one that hears "
+          "nothing "
+          "of a rival becomes master.\n",
+          a == candidates->first ? "\n" : "", papers::machine_rounds(a, *loss).nearest(), a,
+          a == 1 ? "" : "s");
     return kDone;
   }
   // Whole fractions, of any length.
@@ -317,7 +328,15 @@ int analyze_algorithm_c(const AnalyzeAlgorithmCArguments& arguments) {
       steps.push(exactly(Json::object().add("i", std::uint64_t{a}).add("j", std::uint64_t{j}),
                          chain.step(a, j)));
   }
-  print_json(Json::object().add("loss", loss->text()).add("E", rounds).add("P", steps));
+  Json machine = Json::array();
+  for (std::uint32_t a = candidates->first; a <= most_of_machine; ++a)
+    machine.push(
+        exactly(Json::object().add("a", std::uint64_t{a}), papers::machine_rounds(a, *loss)));
+  print_json(Json::object()
+                 .add("loss", loss->text())
+                 .add("E", rounds)
+                 .add("P", steps)
+                 .add("machine", machine));
   return kDone;
 }
 

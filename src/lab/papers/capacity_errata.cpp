@@ -8,8 +8,10 @@
 
 #include <fmt/core.h>
 
+#include "lab/analysis/algorithm_c.h"
 #include "lab/papers/capacity_paper.h"
 #include "lab/papers/check_trace.h"
+#include "lab/papers/machine_rounds.h"
 #include "lab/studies/group/capacity_model.h"
 #include "lab/studies/group/capacity_run.h"
 
@@ -307,6 +309,61 @@ void add_rounds_of_one(Workshop& workshop, Findings& findings) {
        .diagram = "capacity-rounds-of-one"}));
 }
 
+// The chain lets a candidate compete again that knows of no rival; the machine makes it master.
+void add_chain(Workshop& /*workshop*/, Findings& findings) {
+  const analysis::Fraction loss(3, 10);
+  const analysis::Fraction chain = analysis::AlgorithmC(2, loss).mean_rounds(2);
+  const analysis::Fraction machine = machine_rounds(2, loss);
+  findings.claims.push_back(erratum(
+      cited_capacity("appendix, (1)",
+                     "formula (1) is the mean number of rounds of the algorithm: p = 0.3, two "
+                     "candidates"),
+      {.printed = fmt::format("{:.4f}", chain.nearest()),
+       .seen = fmt::format("{:.4f} for the machine of Table 4, exact over all combinations of lost "
+                           "copies; three candidates: {:.4f} instead of {:.4f}",
+                           machine.nearest(), machine_rounds(3, loss).nearest(),
+                           analysis::AlgorithmC(3, loss).mean_rounds(3).nearest()),
+       .repair =
+           "by Table 4 a duplicate that hears nothing becomes master (transition 11) and ends "
+           "its competition; the formula is the mean of a chain in which every duplicate is "
+           "noticed",
+       .found = machine != chain}));
+}
+
+// "The possibility that the algorithm may fail is very small": it fails where not all processes
+// elect the same one, the four problems that the section names.
+void add_failures(Workshop& workshop, Findings& findings) {
+  struct Rate {
+    std::uint32_t nodes;
+    double loss;
+  };
+  for (const Rate& rate : {Rate{5, 0.1}, Rate{10, 0.1}, Rate{10, 0.3}}) {
+    const auto outcomes = gathered(workshop, workshop.runs(2'000), [&](std::uint64_t number) {
+      return run(Setup{.algorithm = Algorithm::c,
+                       .nodes = rate.nodes,
+                       .candidates = rate.nodes,
+                       .loss = rate.loss,
+                       .seed = workshop.seed() + number});
+    });
+    const Estimate fails = proportion(static_cast<std::uint64_t>(std::ranges::count_if(
+                                          outcomes, [](const Outcome& it) { return !it.unique; })),
+                                      outcomes.size());
+    findings.claims.push_back(erratum(
+        cited_capacity("6", fmt::format("the possibility that the algorithm may fail is very "
+                                        "small: {} processes, p = {:g}",
+                                        rate.nodes, rate.loss)),
+        {.printed = "very small",
+         .seen = fmt::format("{:.1f} % of {} simulated elections do not end with one master that "
+                             "all processes know, although all begin together",
+                             100 * fails.value, outcomes.size()),
+         .repair = "two masters are rare, but an announcement is lost to each process with "
+                   "probability p, and such a process asks for help; use C only where processes "
+                   "ask again",
+         .found = fails.low > 0.05,
+         .measured = fails}));
+  }
+}
+
 // Algorithm A in worlds that violate one of its conditions.
 struct Broken {
   const char* name;
@@ -327,6 +384,8 @@ Findings capacity_errata(Workshop& workshop) {
   add_early_reports(workshop, findings);
   add_transition_15(workshop, findings);
   add_rounds_of_one(workshop, findings);
+  add_chain(workshop, findings);
+  add_failures(workshop, findings);
   return findings;
 }
 

@@ -268,9 +268,9 @@ Findings help(Workshop& workshop) {
     dots.points.push_back(point(loss, part));
     if (loss >= 0.3)
       findings.claims.push_back(
-          equals(cited("6", fmt::format("C may fail with small probability: two masters among two "
-                                        "processes, p³(2−p) for p = {:g}",
-                                        loss)),
+          equals(cited("6, ours", fmt::format("two masters among two processes that begin together: "
+                                              "p³(2−p) for p = {:g}",
+                                              loss)),
                  predicted, part));
   }
   two_masters.series = {std::move(formula), std::move(dots)};
