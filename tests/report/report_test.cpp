@@ -23,6 +23,7 @@ namespace tempo {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -71,13 +72,15 @@ TEST_F(Report, EveryClaimAgreesOrIsAnErratum) {
   EXPECT_EQ(results["disagrees"], 0);
   EXPECT_EQ(results["effort"], "quick");
   std::set<std::string> papers;
+  int drawn = 0;  // errata with a counterexample; the others are numbers
   for (const json& claim : results["claims"]) {
-    EXPECT_NE(claim["verdict"], "disagrees") << claim.dump(2);
+    EXPECT_THAT(claim["verdict"], AnyOf("agrees", "erratum")) << claim.dump(2);
     papers.insert(claim["paper"]);
-    EXPECT_FALSE(claim["verdict"] == "erratum" && claim["diagram"] == "") << claim.dump(2);
+    drawn += claim["diagram"] != "" && claim["verdict"] == "erratum" ? 1 : 0;
   }
   EXPECT_EQ(papers, (std::set<std::string>{"tempo", "ring", "archimedean", "capacity"}));
-  EXPECT_EQ(results["errata"], 23);
+  EXPECT_EQ(results["errata"], 27);
+  EXPECT_EQ(drawn, 22);
   EXPECT_EQ(count(text_of(directory_ / "claims.csv"), "\n"), results["claims"].size() + 1);
 }
 

@@ -33,6 +33,11 @@ TEST(Collision, IsCertainIfTheWindowIsTheWholeInterval) {
   EXPECT_EQ(collision_integral({.daemons = 2, .window = 9, .width = 5}), Fraction{1});
 }
 
+TEST(Collision, NeedsTwoDaemons) {
+  EXPECT_EQ(collision({.daemons = 1, .window = 2, .width = 5}), Fraction{0});
+  EXPECT_EQ(collision({.daemons = 1, .window = 9, .width = 5}), Fraction{0});
+}
+
 TEST(AnonymousRing, TwoLeadersAgreeWithTheGoldenValues) {
   const Json values = golden(TEMPO_TESTDATA "/anonymous_ring.json");
   for (const Json& row : values.at("two_synchronous_candidates")->elements()) {

@@ -6,6 +6,7 @@ namespace tempo::analysis {
 
 Fraction collision(const Collision& collision) {
   CHECK(collision.daemons >= 1 && collision.daemons <= Collision::kMaxDaemons);
+  if (collision.daemons == 1) return 0;
   if (collision.window >= collision.width) return 1;
   return Fraction{1} -
          Fraction::power(Fraction{1} - collision.window / collision.width, collision.daemons);

@@ -32,7 +32,7 @@ void describe_report_commands(CLI::App& app, std::function<int()>& run) {
   command->add_flag("--json", arguments->json, "print the claims as JSON");
   command->footer(
       "Finished experiments are stored in the directory; an interrupted report resumes.\n\n"
-      "Exit status: 0 every claim agrees or is a documented erratum, 1 a claim disagrees,\n"
+      "Exit status: 0 no claim disagrees (--full decides more of the undecided), 1 a claim disagrees,\n"
       "2 bad usage, 130 interrupted.\n\n"
       "Examples:\n"
       "  tempo-lab report\n"

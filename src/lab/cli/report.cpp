@@ -230,6 +230,7 @@ Json summary_json(const ReportArguments& arguments, const ReportPlan& plan,
       .add("confidence", papers::kConfidence)
       .add("agrees", count_of(claims, Verdict::agrees))
       .add("errata", count_of(claims, Verdict::erratum))
+      .add("undecided", count_of(claims, Verdict::undecided))
       .add("disagrees", count_of(claims, Verdict::disagrees))
       .add("claims", list);
 }
@@ -311,9 +312,10 @@ int report_papers(const ReportArguments& arguments) {
     print_json(summary_json(arguments, *plan, claims));
   } else {
     print("{}", table_text(claims));
-    print("{} agree, {} errata, {} disagree; intervals of {:.2f} %{}; {}\n{}\n",
+    print("{} agree, {} errata, {} undecided, {} disagree; intervals of {:.2f} %{}; {}\n{}\n",
           count_of(claims, Verdict::agrees), count_of(claims, Verdict::erratum),
-          count_of(claims, Verdict::disagrees), papers::kConfidence * 100,
+          count_of(claims, Verdict::undecided), count_of(claims, Verdict::disagrees),
+          papers::kConfidence * 100,
           run.kept == 0 ? std::string()
                         : fmt::format("; {} of {} experiments from an earlier run", run.kept,
                                       plan->experiments.size()),

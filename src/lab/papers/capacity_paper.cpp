@@ -267,11 +267,11 @@ Findings help(Workshop& workshop) {
     formula.points.push_back({loss, predicted});
     dots.points.push_back(point(loss, part));
     if (loss >= 0.3)
-      findings.claims.push_back(
-          equals(cited("6, ours", fmt::format("two masters among two processes that begin together: "
-                                              "p³(2−p) for p = {:g}",
-                                              loss)),
-                 predicted, part));
+      findings.claims.push_back(equals(
+          cited("6, ours", fmt::format("two masters among two processes that begin together: "
+                                       "p³(2−p) for p = {:g}",
+                                       loss)),
+          predicted, part));
   }
   two_masters.series = {std::move(formula), std::move(dots)};
   findings.charts.push_back(std::move(two_masters));

@@ -21,7 +21,7 @@ constexpr std::array<Citation, kPapers> kCitations{
       "Efficient Distributed Algorithms by Using the Archimedean Time Assumption", "1989"},
      {"C.-T. King, T. B. Gendreau, L. M. Ni", "Distributed Election in Computer Networks",
       "1988"}}};
-constexpr std::array<std::string_view, 3> kVerdicts{"agrees", "disagrees", "erratum"};
+constexpr std::array<std::string_view, 4> kVerdicts{"agrees", "disagrees", "erratum", "undecided"};
 
 std::string number(double value) {
   if (!std::isfinite(value)) return "–";
@@ -38,6 +38,9 @@ std::string out_of(std::uint64_t count, std::uint64_t runs) {
 }
 
 Verdict verdict_of(bool agrees) { return agrees ? Verdict::agrees : Verdict::disagrees; }
+Verdict verdict_of(std::uint64_t runs, bool agrees) {
+  return runs == 0 ? Verdict::undecided : verdict_of(agrees);
+}
 
 Claim claim_of(Statement statement) {
   return {.paper = statement.paper,
@@ -72,14 +75,16 @@ Claim equals(Statement statement, double predicted, const Estimate& measured) {
 Claim equals(Statement statement, double predicted, std::string name, const Estimate& measured) {
   Claim claim = measured_claim(std::move(statement), predicted, measured);
   claim.prediction = std::move(name);
-  claim.verdict = verdict_of(measured.runs > 0 && measured.contains(predicted));
+  claim.verdict = verdict_of(measured.runs, measured.contains(predicted));
   return claim;
 }
 
 Claim at_most(Statement statement, double bound, const Estimate& measured) {
   Claim claim = measured_claim(std::move(statement), bound, measured);
   claim.prediction = "≤ " + number(bound);
-  claim.verdict = verdict_of(measured.runs > 0 && measured.high <= bound);
+  claim.verdict = measured.low <= bound && measured.high > bound
+                      ? Verdict::undecided
+                      : verdict_of(measured.runs, measured.high <= bound);
   return claim;
 }
 
@@ -89,7 +94,7 @@ Claim never_above(Statement statement, double bound, const Extremes& measured,
   claim.prediction = fmt::format("always ≤ {}{}", number(bound), unit);
   claim.measurement = fmt::format("at most {}{}", number(measured.most), unit);
   claim.interval = fmt::format("all of {}", report::grouped(measured.runs));
-  claim.verdict = verdict_of(measured.runs > 0 && measured.most <= bound);
+  claim.verdict = verdict_of(measured.runs, measured.most <= bound);
   return claim;
 }
 
@@ -99,7 +104,7 @@ Claim always(Statement statement, double predicted, const Extremes& measured) {
   const bool one = measured.least == measured.most;
   claim.measurement = one ? number(measured.most) : between(measured.least, measured.most);
   claim.interval = fmt::format("all of {}", report::grouped(measured.runs));
-  claim.verdict = verdict_of(measured.runs > 0 && one && measured.most == predicted);
+  claim.verdict = verdict_of(measured.runs, one && measured.most == predicted);
   return claim;
 }
 
@@ -107,7 +112,7 @@ Claim never(Statement statement, std::uint64_t count, std::uint64_t runs) {
   Claim claim = measured_claim(std::move(statement), 0, proportion(count, runs));
   claim.prediction = "never";
   claim.measurement = out_of(count, runs);
-  claim.verdict = verdict_of(runs > 0 && count == 0);
+  claim.verdict = verdict_of(runs, count == 0);
   return claim;
 }
 
@@ -115,7 +120,7 @@ Claim happens(Statement statement, std::uint64_t count, std::uint64_t runs) {
   Claim claim = measured_claim(std::move(statement), report::kNoValue, proportion(count, runs));
   claim.prediction = "happens";
   claim.measurement = out_of(count, runs);
-  claim.verdict = verdict_of(count > 0);
+  claim.verdict = count > 0 ? Verdict::agrees : Verdict::undecided;
   return claim;
 }
 
@@ -128,7 +133,7 @@ Claim distributed(Statement statement, const Distance& distance, std::uint64_t r
   claim.prediction = fmt::format("χ² ≤ {}", number(distance.limit));
   claim.measurement = fmt::format("χ² = {}", number(distance.chi_square));
   claim.interval = fmt::format("{} degrees, {} runs", distance.freedom, report::grouped(runs));
-  claim.verdict = verdict_of(runs > 0 && distance.chi_square <= distance.limit);
+  claim.verdict = verdict_of(runs, distance.chi_square <= distance.limit);
   return claim;
 }
 
@@ -146,7 +151,7 @@ Claim holds_everywhere(Statement statement, bool complete, bool broken, std::uin
   claim.prediction = "in every state";
   claim.measurement = broken ? "violated" : complete ? "in every state" : "incomplete search";
   claim.interval = fmt::format("{} states", report::grouped(states));
-  claim.verdict = verdict_of(complete && !broken);
+  claim.verdict = broken ? Verdict::disagrees : complete ? Verdict::agrees : Verdict::undecided;
   return claim;
 }
 
@@ -158,7 +163,7 @@ Claim erratum(Statement statement, Refutation refutation) {
   claim.interval = between(refutation.measured.low, refutation.measured.high);
   claim.repair = std::move(refutation.repair);
   claim.diagram = std::move(refutation.diagram);
-  claim.verdict = refutation.found ? Verdict::erratum : Verdict::disagrees;
+  claim.verdict = refutation.found ? Verdict::erratum : Verdict::undecided;
   return claim;
 }
 

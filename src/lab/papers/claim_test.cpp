@@ -27,19 +27,20 @@ TEST(Claim, AgreesIfTheIntervalContainsThePrediction) {
 TEST(Claim, BoundAgreesOnlyIfTheWholeIntervalSatisfiesIt) {
   const Estimate measured{.value = 2, .low = 1.5, .high = 2.5, .runs = 100};
   EXPECT_EQ(at_most(kStatement, 2.5, measured).verdict, Verdict::agrees);
-  EXPECT_EQ(at_most(kStatement, 2.2, measured).verdict, Verdict::disagrees);
+  EXPECT_EQ(at_most(kStatement, 2.2, measured).verdict, Verdict::undecided);
+  EXPECT_EQ(at_most(kStatement, 1.4, measured).verdict, Verdict::disagrees);
 }
 
-TEST(Claim, WithoutRunsNothingAgrees) {
+TEST(Claim, WithoutRunsNothingIsDecided) {
   const Estimate none{.value = 0, .low = 0, .high = 0, .runs = 0};
-  EXPECT_EQ(equals(kStatement, 0, none).verdict, Verdict::disagrees);
-  EXPECT_EQ(at_most(kStatement, 1, none).verdict, Verdict::disagrees);
-  EXPECT_EQ(always(kStatement, 0, Extremes{}).verdict, Verdict::disagrees);
-  EXPECT_EQ(never_above(kStatement, 1, Extremes{}).verdict, Verdict::disagrees);
-  EXPECT_EQ(never(kStatement, 0, 0).verdict, Verdict::disagrees);
-  EXPECT_EQ(happens(kStatement, 0, 0).verdict, Verdict::disagrees);
+  EXPECT_EQ(equals(kStatement, 0, none).verdict, Verdict::undecided);
+  EXPECT_EQ(at_most(kStatement, 1, none).verdict, Verdict::undecided);
+  EXPECT_EQ(always(kStatement, 0, Extremes{}).verdict, Verdict::undecided);
+  EXPECT_EQ(never_above(kStatement, 1, Extremes{}).verdict, Verdict::undecided);
+  EXPECT_EQ(never(kStatement, 0, 0).verdict, Verdict::undecided);
+  EXPECT_EQ(happens(kStatement, 0, 0).verdict, Verdict::undecided);
   EXPECT_EQ(distributed(kStatement, {.chi_square = 0, .freedom = 3, .limit = 20}, 0).verdict,
-            Verdict::disagrees);
+            Verdict::undecided);
 }
 
 TEST(Claim, AlwaysMeansEveryRun) {
@@ -54,7 +55,7 @@ TEST(Claim, NeverAndHappensDependOnTheCount) {
   EXPECT_EQ(never(kStatement, 0, 500).verdict, Verdict::agrees);
   EXPECT_EQ(never(kStatement, 1, 500).verdict, Verdict::disagrees);
   EXPECT_EQ(happens(kStatement, 1, 500).verdict, Verdict::agrees);
-  EXPECT_EQ(happens(kStatement, 0, 500).verdict, Verdict::disagrees);
+  EXPECT_EQ(happens(kStatement, 0, 500).verdict, Verdict::undecided);
   EXPECT_EQ(never(kStatement, 0, 12'345).measurement, "0 of 12,345");
 }
 
@@ -72,7 +73,7 @@ TEST(Claim, ExactValuesAreEqualOrNot) {
 
 TEST(Claim, SearchMustBeComplete) {
   EXPECT_EQ(holds_everywhere(kStatement, true, false, 9).verdict, Verdict::agrees);
-  EXPECT_EQ(holds_everywhere(kStatement, false, false, 9).verdict, Verdict::disagrees);
+  EXPECT_EQ(holds_everywhere(kStatement, false, false, 9).verdict, Verdict::undecided);
   EXPECT_EQ(holds_everywhere(kStatement, false, true, 9).verdict, Verdict::disagrees);
 }
 
@@ -83,7 +84,7 @@ TEST(Claim, ErratumMustBeFound) {
       Verdict::erratum);
   EXPECT_EQ(
       erratum(kStatement, {.printed = "1", .seen = "1", .repair = "r", .found = false}).verdict,
-      Verdict::disagrees);
+      Verdict::undecided);
 }
 
 TEST(Claim, IsALineOfCommaSeparatedValues) {

@@ -63,8 +63,9 @@ TEST_P(RingPaper, AgreesWithTheSmallestEffort) {
   const Findings findings = GetParam().run(bench);
   EXPECT_FALSE(findings.claims.empty());
   for (const Claim& claim : findings.claims) {
-    EXPECT_NE(claim.verdict, Verdict::disagrees) << claim.says << ": " << claim.prediction << ", "
-                                                 << claim.measurement << ", " << claim.interval;
+    EXPECT_TRUE(claim.verdict == Verdict::agrees || claim.verdict == Verdict::erratum)
+        << claim.says << ": " << claim.prediction << ", " << claim.measurement << ", "
+        << claim.interval;
     EXPECT_EQ(claim.paper, GetParam().paper);
     EXPECT_FALSE(claim.section.empty() || claim.says.empty() || claim.prediction.empty());
     EXPECT_EQ(claim.verdict == Verdict::erratum, !claim.repair.empty()) << claim.says;
@@ -107,10 +108,10 @@ TEST(Errata, AreAllDrawn) {
     }
   }
   EXPECT_EQ(errata[Paper::tempo], 2U);
-  EXPECT_EQ(errata[Paper::ring], 4U);
+  EXPECT_EQ(errata[Paper::ring], 3U);
   EXPECT_EQ(errata[Paper::archimedean], 11U);
   EXPECT_EQ(errata[Paper::capacity], 5U);
-  EXPECT_EQ(numbers, (std::multiset<std::string>{"6", "6", "6", "appendix, (1)"}));
+  EXPECT_EQ(numbers, (std::multiset<std::string>{"6", "6", "6", "appendix, (1)", "appendix, (3)"}));
 }
 
 TEST(Page, HasEveryClaimChartAndDiagram) {

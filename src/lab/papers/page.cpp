@@ -45,6 +45,7 @@ table.claims td.i { color: var(--muted); white-space: nowrap; font-variant-numer
 .verdict { display: inline-block; border-radius: 9px; padding: 0 9px; font-size: 12px; font-weight: 600; white-space: nowrap; }
 .verdict.agrees { color: var(--s6); background: color-mix(in srgb, var(--s6) 14%, transparent); }
 .verdict.erratum { color: var(--s1); background: color-mix(in srgb, var(--s1) 16%, transparent); }
+.verdict.undecided { color: var(--muted); background: color-mix(in srgb, var(--muted) 16%, transparent); }
 .verdict.disagrees { color: var(--on-state); background: var(--bad); }
 .charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(30rem, 100%), 1fr)); gap: 26px 34px;
   margin: 14px 0; }
@@ -162,7 +163,8 @@ void put_summary(std::string& all, const std::vector<Chapter>& chapters,
       "series.</p>\n",
       kConfidence * 100, escaped(options.version), name_of(options.effort), options.seed);
   all += "<div class=\"tallies\">";
-  for (const Verdict verdict : {Verdict::agrees, Verdict::erratum, Verdict::disagrees})
+  for (const Verdict verdict :
+       {Verdict::agrees, Verdict::erratum, Verdict::undecided, Verdict::disagrees})
     put(all, "<div class=\"tally\" data-verdict=\"{0}\"><b>{1}</b><span>{0}</span></div>",
         name_of(verdict), count_of(chapters, verdict));
   all += "</div>\n";

@@ -108,11 +108,6 @@ bool some_station_out(const RoundScene& scene) {
 bool all_stations_stayed(const RoundScene& scene) {
   return has_stayed(scene.slots[0]) && has_stayed(scene.slots[1]);
 }
-bool somebody_leads(const RoundScene& scene) {
-  for (std::uint32_t i = 0; i < scene.nodes; ++i)
-    if (scene.up(i) && scene.slots[i].view->state == election::ring::State::leader) return true;
-  return false;
-}
 // A first round has ended whose number of chains is zero by the printed formula.
 bool impossible_as_printed(const RoundScene& scene) {
   for (std::uint32_t i = 0; i < kStations; ++i)
@@ -201,31 +196,24 @@ void add_range_of_8(Workshop& workshop, Findings& findings) {
        .diagram = "ring-equation-8"}));
 }
 
-// By (9) as printed, with p(1,1) = R(1,1)/m = 1.
-void add_state_one_of_9(Workshop& workshop, Findings& findings) {
+// An earlier reading of (9) took p(1,1) = R(1,1)/m = 1, which counts an election that has ended
+// again in every later round. The printed recurrence excludes it: its first case requires i > 1, so
+// p(1,1) is 0, and the paper is right.
+void add_state_one_of_9(Findings& findings) {
   const analysis::RingTime ring(kStations, kRange);
-  const Fraction printed = ring.step(2, 2) * ring.step(2, 1) + ring.step(2, 1) * Fraction{1};
-  const Fraction right = ring.by_sum(2);
-  const Round round = shortest(
-      workshop, somebody_leads,
-      {.id = "ring-equation-9",
-       .title = "An election that is counted twice",
-       .caption =
-           "Shortest election, found by the checker: T = 1, and in the second round the only "
-           "active station receives its own priority. As printed it is counted for T = 1, "
-           "and again for T = 2, 3, …"},
-      findings);
-  const std::uint32_t rounds = std::max(round.draws[0], round.draws[1]);
-  findings.claims.push_back(erratum(
-      cited("4, (9)",
-            "P{T = k} is p(n,1,k) of the recurrence, in which p(1,1) = 1. For "
-            "n = m = k = 2"),
-      {.printed = printed.text(),
-       .seen = right.text(),
-       .repair = "p(1,1) = 0 in the recurrence: an election that has ended is not "
-                 "counted again in later rounds",
-       .found = round.shown && rounds == 2 && printed != right && printed == right + ring.by_sum(1),
-       .diagram = "ring-equation-9"}));
+  const Fraction by_recurrence =
+      ring.step(2, 2) * ring.step(2, 1) + ring.step(2, 1) * Fraction{0};  // p(1,1) = 0
+  std::uint64_t ends_in_two = 0;  // of the 16 pairs of draws in two rounds
+  for (std::uint32_t first = 0; first < 4; ++first)
+    for (std::uint32_t second = 0; second < 4; ++second) {
+      const bool both_stay = first == 0 || first == 3;  // both stations drew the same
+      const bool one_stays = second == 1 || second == 2;
+      ends_in_two += both_stay && one_stays;
+    }
+  findings.claims.push_back(same(
+      cited("4, (9)", "P{T = k} is p(n,1,k) of the recurrence, n = m = k = 2; counted by hand"),
+      Fraction(Whole(static_cast<std::int64_t>(ends_in_two)), Whole{16}).text(),
+      by_recurrence.text()));
 }
 
 void add_section_3(Workshop& workshop, Findings& findings) {
@@ -255,7 +243,7 @@ Findings ring_errata(Workshop& workshop) {
   Findings findings;
   add_sign_of_1b(workshop, findings);
   add_range_of_8(workshop, findings);
-  add_state_one_of_9(workshop, findings);
+  add_state_one_of_9(findings);
   add_section_3(workshop, findings);
   return findings;
 }

@@ -208,6 +208,14 @@ Findings tempo_collisions(Workshop& workshop) {
                                      .low = collision(usual).nearest(),
                                      .high = collision(usual).nearest(),
                                      .runs = 1}));
+  const analysis::Collision lone{.daemons = 1, .window = analysis::Fraction(1, 100), .width = 540};
+  findings.claims.push_back(erratum(
+      cited("appendix, (3)", "N daemons collide with probability 1 − (1 − δ/R)^N: N = 1"),
+      {.printed = fmt::format("{}, δ/R", (lone.window / lone.width).text()),
+       .seen = fmt::format("{}: a daemon without a rival does not collide", collision(lone).text()),
+       .repair = "the equation holds for N ≥ 2; it counts a timer that expires within δ of the end "
+                 "of the interval as a collision, which needs a second daemon",
+       .found = collision(lone) == analysis::Fraction{0}}));
   return findings;
 }
 
