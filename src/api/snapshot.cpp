@@ -38,6 +38,19 @@ void fields(View& view, const Visit& visit) {
   visit("self", view.self);
   visit("faulty", view.faulty);
   visit("heard_ago_s", view.heard_ago_s);
+  visit("state", view.state);
+  visit("only_mentioned", view.only_mentioned);
+  visit("status", view.status);
+  visit("uptime_s", view.uptime_s);
+  visit("revision", view.revision);
+  visit("version", view.version);
+  visit("profile", view.profile);
+  visit("timers", view.timers);
+  visit("expect", view.expect);
+  visit("lease_ms", view.lease_ms);
+  visit("lease_max_ms", view.lease_max_ms);
+  visit("hears", view.hears);
+  visit("misses_this_host_s", view.misses_this_host_s);
   visit("seals", view.seals);
   visit("opens", view.opens);
   visit("rate_ppm", view.rate_ppm);
@@ -117,6 +130,9 @@ struct Writer {
   void operator()(const char* name, const std::optional<double>& value) const {
     if (value) json.add(name, *value);
   }
+  void operator()(const char* name, const std::optional<std::uint32_t>& value) const {
+    if (value) (*this)(name, *value);
+  }
   void operator()(const char* name, const std::vector<std::string>& texts) const {
     Json list = Json::array();
     for (const std::string& text : texts) list.push(text);
@@ -172,6 +188,10 @@ struct Reader {
     double value = 0;
     take(name, json.number_at(name), value, "a number");
     if (json.has(name)) into = value;
+  }
+  void operator()(const char* name, std::optional<std::uint32_t>& into) const {
+    if (null(name) || !json.has(name)) return;
+    (*this)(name, into.emplace());
   }
   void operator()(const char* name, std::vector<std::string>& into) const {
     const auto list = array(name);

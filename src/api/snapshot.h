@@ -43,7 +43,24 @@ struct MemberView {
   bool self = false;       // this host
   bool faulty = false;     // the master excludes its clock from the average
   double heard_ago_s = 0;  // seconds since its last datagram
-  std::string seals{};     // id of the key that sealed its last datagram, or kNoKeyName
+  // up; silent: not heard for three announcements; stopped: it has announced that it stops; gone:
+  // neither heard nor announced for an hour.
+  std::string state{};
+  bool only_mentioned = false;  // never heard here; another member knows it
+  // What the member announces; unset or empty: it has announced nothing.
+  std::string status{};              // of its clock, as in Snapshot
+  std::optional<double> uptime_s{};  // of its tempod, when it was heard last
+  std::uint32_t revision = 0;        // of its wire format; 0: unknown
+  std::string version{};
+  std::string profile{};
+  std::string timers{};  // fingerprint of its timers: equal timers have the same
+  std::uint32_t expect = 0;
+  double lease_ms = 0;
+  double lease_max_ms = 0;
+  std::optional<std::uint32_t> hears{};  // other members that it hears
+  // Seconds for which it has not heard this host; unset: it hears it, or is not heard itself.
+  std::optional<double> misses_this_host_s{};
+  std::string seals{};  // id of the key that sealed its last datagram, or kNoKeyName
   // The keys that it opens, ids or kNoKeyName. Of a key that this host does not have only the first
   // four digits of the id are known.
   std::vector<std::string> opens{};

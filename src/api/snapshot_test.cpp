@@ -67,6 +67,20 @@ Snapshot sample() {
                               .self = false,
                               .faulty = false,
                               .heard_ago_s = 0.25,
+                              .state = "up",
+                              .status = "leads",
+                              .uptime_s = 3700,
+                              .revision = 2,
+                              .version = "1.2",
+                              .profile = "lan",
+                              .timers = "12345678",
+                              .expect = 3,
+                              .lease_ms = 2000,
+                              .lease_max_ms = 4000,
+                              .hears = 2,
+                              .misses_this_host_s = {},
+                              .seals = "deadbeef",
+                              .opens = {"deadbeef"},
                               .rate_ppm = {},
                               .sigma_us = {},
                               .bound_us = {},
@@ -89,6 +103,7 @@ Snapshot sample() {
                               .self = false,
                               .faulty = true,
                               .heard_ago_s = 61.04,
+                              .state = "silent",
                               .rate_ppm = 500,
                               .sigma_us = 1250,
                               .bound_us = 3.2e6,
@@ -121,7 +136,9 @@ TEST(SnapshotJson, HasThisForm) {
       R"("earliest_ns":"0","latest_ns":"0","offset_us":0.0,"rate_ppm":0.0,"timescale_generation":0,)"
       R"("exchanges":0,"reference":"","may_lead":true,"locks":"","warnings":[],"networks":[],)"
       R"("members":[{"name":"c","id":"","address":"","role":"","self":false,)"
-      R"("faulty":false,"heard_ago_s":0.0,"seals":"","opens":[]}],"groups":[],"counters":{}})");
+      R"("faulty":false,"heard_ago_s":0.0,"state":"","only_mentioned":false,"status":"","revision":0,)"
+      R"("version":"","profile":"","timers":"","expect":0,"lease_ms":0.0,"lease_max_ms":0.0,)"
+      R"("seals":"","opens":[]}],"groups":[],"counters":{}})");
 }
 
 TEST(SnapshotJson, RoundTrips) { EXPECT_EQ(from_json(to_json(sample())), sample()); }
@@ -282,10 +299,32 @@ TEST(StatusText, WithoutNetworkTimeHasNoBound) {
 
 TEST(MembersText, IsATable) {
   EXPECT_EQ(members_text(sample()),
-            "  name   role              address     heard    offset    bound  rate ppm    sigma\n"
-            "  stern  master            192.0.2.1   0.2 s         -        -         -        -\n"
-            "* bow    follower          192.0.2.2       -  -1.25 us  12.3 us   -12.346   640 ns\n"
-            "  mast   follower, faulty  -          61.0 s     40 ms    3.2 s  +500.000  1.25 ms\n");
+            "  name   state                 role      address    key         offset    bound  "
+            "revision         up\n"
+            "  stern  up                    master    192.0.2.1  deadbeef         -        -  "
+            "       2  1 h 1 min\n"
+            "* bow    up                    follower  192.0.2.2  -         -1.25 us  12.3 us  "
+            "       -          -\n"
+            "  mast   silent for 1 min 1 s  -         -          -            40 ms    3.2 s  "
+            "       -          -\n");
+}
+
+TEST(MembersText, SaysSinceWhenAMemberIsNotUp) {
+  Snapshot snapshot;
+  MemberView& member = snapshot.members.emplace_back();
+  member.name = "bow";
+  member.heard_ago_s = 125;
+  member.uptime_s = 10;
+  const auto text = [&](const char* name) {
+    member.state = name;
+    return members_text(snapshot);
+  };
+  EXPECT_THAT(text("silent"), HasSubstr("bow   silent for 2 min 5 s  -"));
+  EXPECT_THAT(text("stopped"), HasSubstr("bow   stopped 2 min 5 s ago  -"));
+  EXPECT_THAT(text("gone"), HasSubstr("bow   gone for 2 min 5 s  -"));
+  EXPECT_THAT(text("up"), HasSubstr("bow   up "));
+  member.misses_this_host_s = 9;
+  EXPECT_THAT(text("up"), HasSubstr("bow   up, does not hear this machine  "));
 }
 
 TEST(TextOf, Spans) {

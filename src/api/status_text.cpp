@@ -76,14 +76,26 @@ std::string confinement_text(const Snapshot& snapshot) {
 
 std::string optional_micros(const std::optional<double>& us) { return us ? micros_text(*us) : "-"; }
 
+// A member without a state is one of a tempod that announces none.
+bool is_up(const MemberView& member) { return member.state.empty() || member.state == "up"; }
+
+// "up", "silent for 12 s", "stopped 3 min 2 s ago", "gone for 2 h 0 min".
+std::string state_text(const MemberView& member) {
+  if (is_up(member)) return member.misses_this_host_s ? "up, does not hear this machine" : "up";
+  const std::string ago = uptime_text(member.heard_ago_s);
+  if (member.state == "stopped") return fmt::format("stopped {} ago", ago);
+  return fmt::format("{} for {}", member.state, ago);
+}
+
 std::string role_text(const MemberView& member) {
+  if (!is_up(member)) return "-";
   std::string text = member.role.empty() ? "-" : member.role;
   if (member.faulty) text += ", faulty";
   return text;
 }
 
 constexpr std::size_t kMaxGroupsShown = 8;
-constexpr std::size_t kColumns = 8;
+constexpr std::size_t kColumns = 9;
 using Row = std::array<std::string, kColumns>;
 
 // Number of characters of UTF-8 text, for the width of a column.
@@ -157,14 +169,14 @@ std::string status_text(const Snapshot& snapshot) {
 
 std::string members_text(const Snapshot& snapshot) {
   std::vector<Row> rows{
-      {"  name", "role", "address", "heard", "offset", "bound", "rate ppm", "sigma"}};
+      {"  name", "state", "role", "address", "key", "offset", "bound", "revision", "up"}};
   for (const MemberView& member : snapshot.members)
-    rows.push_back({(member.self ? "* " : "  ") + member.name, role_text(member),
-                    member.address.empty() ? "-" : member.address,
-                    member.self ? "-" : fmt::format("{:.1f} s", member.heard_ago_s),
-                    optional_micros(member.offset_us), optional_micros(member.bound_us),
-                    member.rate_ppm ? fmt::format("{:+.3f}", *member.rate_ppm) : "-",
-                    optional_micros(member.sigma_us)});
+    rows.push_back({(member.self ? "* " : "  ") + member.name, state_text(member),
+                    role_text(member), member.address.empty() ? "-" : member.address,
+                    member.seals.empty() ? "-" : member.seals, optional_micros(member.offset_us),
+                    optional_micros(member.bound_us),
+                    member.revision == 0 ? "-" : fmt::format("{}", member.revision),
+                    member.uptime_s && is_up(member) ? uptime_text(*member.uptime_s) : "-"});
   std::array<std::size_t, kColumns> widths{};
   for (const Row& row : rows)
     for (std::size_t i = 0; i < kColumns; ++i) widths[i] = std::max(widths[i], width(row[i]));
@@ -174,7 +186,7 @@ std::string members_text(const Snapshot& snapshot) {
     for (std::size_t i = 0; i < kColumns; ++i) {
       const std::string pad(widths[i] - width(row[i]), ' ');
       // Text columns are aligned to the left, numbers to the right.
-      whole += (i == 0 ? "" : "  ") + (i < 3 ? row[i] + pad : pad + row[i]);
+      whole += (i == 0 ? "" : "  ") + (i < 5 ? row[i] + pad : pad + row[i]);
     }
     text += whole + '\n';
   }

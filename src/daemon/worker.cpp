@@ -98,6 +98,10 @@ Worker::Worker(const DaemonIdentity& identity, Instruments instruments, const Pa
                .events = &events_,
                .why_none = [this] { return locks_.status(); }}),
       reelect_({.transport = &transport_, .host = &host_, .events = &events_}),
+      announcer_({.identity = &identity_,
+                  .transport = &transport_,
+                  .oscillator = instruments_.oscillator.get(),
+                  .draw = &draw_}),
       started_(now()),
       keys_since_(started_),
       next_housekeeping_(started_ + kHousekeeping) {
@@ -155,11 +159,17 @@ Transport::Handlers Worker::transport_handlers() {
           [this](std::uint8_t network, NodeId from, const wire::DiagnosticBody& body) {
             receive_diagnostic(network, from, body);
           },
+      .announcement = [this](
+                          NodeId from,
+                          const wire::AnnouncementBody& body) { announcer_.receive(from, body); },
       .incompatible =
           [this](const std::string& address, std::uint8_t revision) {
             if (auto warning = incompatible_peers_.receive(now(), address, revision))
               events_.emit("other-revision", *std::move(warning));
           },
+      .refused = [this](const sys::Address& from,
+                        wire::DropReason reason) { refused_peers_.refuse(now(), from, reason); },
+      .accepted = [this](const sys::Address& from) { refused_peers_.accept(from); },
       .join = [this](std::uint8_t network, const sys::Address& from,
                      std::span<const std::byte> request) { receive_join(network, from, request); },
       .departed =
@@ -340,11 +350,13 @@ int Worker::run() {
   host_.start();
   for (std::uint8_t i = 0; i < links.count(); ++i) join(i);
   warn_of_keys();
+  describe_self();
+  announcer_.start();
   notifier_.ready("looking for a master");
 
   while (!stopping_) {
-    const sys::Loop::Round round =
-        loop_.wait(std::min({host_.deadline(), next_housekeeping_, reelect_.next()}));
+    const sys::Loop::Round round = loop_.wait(
+        std::min({host_.deadline(), next_housekeeping_, reelect_.next(), announcer_.deadline()}));
     if (round.suspended > Nanos{0}) {
       stop_after_suspension(round.suspended);
       return kSuspended;
@@ -355,6 +367,7 @@ int Worker::run() {
       for (std::uint8_t i = 0; i < links.count(); ++i) transport_.receive(i);
     host_.wake();
     reelect_.send_due();
+    announcer_.wake();
     if (now() >= next_housekeeping_) housekeeping();
     if (each_round_) each_round_();
   }
@@ -372,7 +385,24 @@ void Worker::housekeeping() {
   clock_.each_second();
   host_.repeat_write();  // the message to the parent may have been lost
   locks_.each_second();
+  describe_self();
   notifier_.alive();
+}
+
+// For the next announcement.
+void Worker::describe_self() {
+  const node::Reading reading = this->reading();
+  const bool known = reading.status != node::Reading::Status::unsynchronized;
+  const Node& node = host_.machine().node();
+  bool leads = false;
+  for (std::uint8_t i = 0; i < transport_.links().count(); ++i) {
+    const election::MasterElection* election = node.network(i);
+    leads = leads || (election != nullptr && election->state() == election::State::master);
+  }
+  announcer_.describe(started_, {.status = node::name_of(reading.status),
+                                 .offset = node.sync().error(now()).value_or(Nanos{0}),
+                                 .bound = known ? reading.bound() : Nanos{0},
+                                 .leads = leads});
 }
 
 void Worker::stop_cleanly() {
@@ -380,6 +410,7 @@ void Worker::stop_cleanly() {
   clock_.stop_publishing();
   for (std::uint8_t i = 0; i < transport_.links().count(); ++i)
     command_node(Node::ElectionCommand{i, election::Command::stop});
+  announcer_.stop();
   clock_.save_rate();
   log_info("stopped");
 }
@@ -408,6 +439,7 @@ obs::Snapshot Worker::snapshot() {
                         .codec = &transport_.codec(),
                         .node = &host_.machine().node(),
                         .links = &transport_.links(),
+                        .announcements = &announcer_.machine(),
                         .now = now(),
                         .started = started_,
                         .keys_since = keys_since_,

@@ -18,6 +18,7 @@
 #include "daemon/control/reelect_driver.h"
 #include "daemon/control/remote_diagnosis.h"
 #include "daemon/daemon_identity.h"
+#include "daemon/drivers/announcer.h"
 #include "daemon/drivers/clock_driver.h"
 #include "daemon/drivers/election_events.h"
 #include "daemon/drivers/event_log.h"
@@ -28,6 +29,7 @@
 #include "daemon/drivers/transport.h"
 #include "daemon/incompatible_peers.h"
 #include "daemon/parent_line.h"
+#include "daemon/refused_peers.h"
 #include "platform/host.h"
 #include "platform/loop.h"
 #include "platform/notify.h"
@@ -100,6 +102,7 @@ class Worker {
   void reload(std::string_view text);
   void warn_of_keys() const;
   void check_id();
+  void describe_self();
   void housekeeping();
   void stop_cleanly();
   void stop_after_suspension(Nanos span);
@@ -119,8 +122,10 @@ class Worker {
   LockBackend locks_;
   LocalGroups groups_;
   ReelectDriver reelect_;
+  Announcer announcer_;
   RemoteDiagnosis remote_diagnosis_;
   IncompatiblePeers incompatible_peers_;
+  RefusedPeers refused_peers_;
   auth::Invitations invitations_;
   sys::Notifier notifier_ = sys::Notifier::from_environment();
   std::function<void()> each_round_;

@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include "daemon/drivers/announcer.h"
 #include "platform/confinement.h"
 #include "tempo_version.h"
 
@@ -131,6 +132,44 @@ NodeId master_of(const node::Node& node) {
   return election == nullptr ? kNobody : election->master();
 }
 
+double seconds(Nanos span) { return std::chrono::duration<double>(span).count(); }
+
+void add_settings(const wire::AnnouncementBody& body, obs::MemberView& shown) {
+  shown.version = body.version.text();
+  shown.profile = body.profile.text();
+  shown.timers = fmt::format("{:08x}", body.timers);
+  shown.expect = body.expect;
+  shown.lease_ms = body.lease_ms;
+  shown.lease_max_ms = body.longest_lease_ms;
+}
+
+// What a member announces of itself.
+void add_announced(const DaemonView& view, const announce::Announcements::Member& member,
+                   obs::MemberView& shown) {
+  const wire::AnnouncementBody& body = member.says;
+  add_settings(body, shown);
+  shown.status = body.status.text();
+  shown.uptime_s = body.uptime_s;
+  shown.hears = body.up_members;
+  if (body.leads) shown.role = state_name(election::State::master);
+  if (body.bound_ns != 0) {
+    shown.offset_us = static_cast<double>(body.offset_ns) * 1e-3;
+    shown.bound_us = static_cast<double>(body.bound_ns) * 1e-3;
+  }
+  if (const auto since = announce::Announcements::misses_us(view.now, member))
+    shown.misses_this_host_s = seconds(view.now - *since);
+}
+
+void add_self(const DaemonView& view, const obs::Snapshot& shot, obs::MemberView& shown) {
+  add_settings(announced_settings(view.identity->settings), shown);
+  shown.state = announce::name_of(announce::State::up);
+  shown.status = shot.status;
+  shown.uptime_s = shot.uptime_s;
+  if (!shot.networks.empty()) shown.role = shot.networks.front().state;
+  shown.bound_us = shot.bound_us();
+  if (shown.bound_us) shown.offset_us = shot.offset_us;
+}
+
 void add_members(const DaemonView& view, obs::Snapshot& shot) {
   const wire::Codec& codec = *view.codec;
   const NodeId master = master_of(*view.node);
@@ -142,20 +181,42 @@ void add_members(const DaemonView& view, obs::Snapshot& shot) {
     shown.id = id_text(codec, host.node);
     shown.self = self;
     shown.role = state_name(host.node == master ? election::State::master : election::State::slave);
-    if (self && !shot.networks.empty()) shown.role = shot.networks.front().state;
     shown.address = view.links->address_of(host.node);
+    shown.revision = host.revision;
     add_keys_of(view, host, shown);
-    if (!self)
-      shown.heard_ago_s = std::chrono::duration<double>(view.now - host.last_heard).count();
-    if (const node::Sync::Member* member = view.node->sync().members().find(host.node)) {
-      shown.faulty = member->faulty;
-      shown.rate_ppm = static_cast<double>(member->rate_ppt) * 1e-6;
-      shown.sigma_us = microseconds(member->sigma);
-      shown.bound_us = microseconds(member->bound);
-      shown.offset_us = microseconds(member->error);
+    const announce::Announcements::Member* const member = view.announcements->find(host.id);
+    if (self) {
+      add_self(view, shot, shown);
+    } else {
+      shown.heard_ago_s = seconds(view.now - host.last_heard);
+      shown.state =
+          announce::name_of(announce::Announcements::state_of(view.now, member, host.last_heard));
+    }
+    if (member != nullptr) add_announced(view, *member, shown);
+    if (const node::Sync::Member* of_clock = view.node->sync().members().find(host.node)) {
+      shown.faulty = of_clock->faulty;
+      shown.rate_ppm = static_cast<double>(of_clock->rate_ppt) * 1e-6;
+      shown.sigma_us = microseconds(of_clock->sigma);
+      shown.bound_us = microseconds(of_clock->bound);
+      shown.offset_us = microseconds(of_clock->error);
     }
     shot.members.push_back(std::move(shown));
   });
+  // Members that only others know.
+  for (const auto& [host, mentioned] : view.announcements->mentioned()) {
+    const wire::Directory::Host* const known = codec.directory().find(host);
+    const bool silent = view.now - mentioned.heard > announce::Announcements::kSilentAfter;
+    if ((known != nullptr && known->heard) || (!silent && !mentioned.stopped) ||
+        view.now >= mentioned.expires)
+      continue;
+    obs::MemberView& shown = shot.members.emplace_back();
+    shown.name = mentioned.name.text();
+    shown.id = hex_id(host);
+    shown.state =
+        announce::name_of(mentioned.stopped ? announce::State::stopped : announce::State::silent);
+    shown.heard_ago_s = seconds(view.now - mentioned.heard);
+    shown.only_mentioned = true;
+  }
 }
 
 void add_counters(const DaemonView& view, obs::Snapshot& shot) {

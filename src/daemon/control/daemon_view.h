@@ -12,6 +12,7 @@
 #include "base/ids.h"
 #include "daemon/daemon_identity.h"
 #include "daemon/drivers/links.h"
+#include "protocol/announce/announcements.h"
 #include "protocol/group/service.h"
 #include "protocol/sync/node.h"
 #include "protocol/wire/codec.h"
@@ -23,6 +24,7 @@ struct DaemonView {
   const wire::Codec* codec = nullptr;
   const node::Node* node = nullptr;
   const Links* links = nullptr;
+  const announce::Announcements* announcements = nullptr;
   Instant now{};
   Instant started{};
   Instant keys_since{};             // the keys are in use since then

@@ -78,6 +78,11 @@ void Transport::broadcast(const wire::DiagnosticBody& body) {
   links_.broadcast_everywhere({buffer.data(), codec_.encode(body, buffer)});
 }
 
+void Transport::broadcast(const wire::AnnouncementBody& body) {
+  std::array<std::byte, wire::kMaxBytes> buffer;
+  links_.broadcast_everywhere({buffer.data(), codec_.encode(body, buffer)});
+}
+
 void Transport::ask_all() {
   const Instant now = oscillator_->now();
   codec_.directory().for_each([&](const wire::Directory::Host& host) {
@@ -108,8 +113,11 @@ void Transport::receive(std::uint8_t network) {
     if (!received) {
       if (const auto revision = codec_.incompatible_revision())
         handlers_.incompatible(arrival->from.text(), *revision);
+      else
+        handlers_.refused(arrival->from, received.error());
       continue;
     }
+    handlers_.accepted(arrival->from);
     note_address(now, network, *received, arrival->from);
     while (const auto released = codec_.take_released()) dispatch(network, *released);
     dispatch(network, *received);
@@ -129,6 +137,8 @@ void Transport::note_address(Instant now, std::uint8_t network,
 void Transport::dispatch(std::uint8_t network, const wire::Codec::Received& received) {
   if (const auto* body = std::get_if<wire::DiagnosticBody>(&received.content))
     return handlers_.diagnostic(network, received.from, *body);
+  if (const auto* body = std::get_if<wire::AnnouncementBody>(&received.content))
+    return handlers_.announcement(received.from, *body);
   const std::optional<Host::Message> message = host::message_of(codec_, received);
   if (!message) return;
   if (const auto* of_node = std::get_if<node::Node::Message>(&*message)) {

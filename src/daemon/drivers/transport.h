@@ -28,6 +28,7 @@ class Transport {
   void carry_out(const Output<host::Host>& output);  // a send or a broadcast
   void send(std::uint8_t network, NodeId to, const wire::DiagnosticBody& body);
   void broadcast(const wire::DiagnosticBody& body);
+  void broadcast(const wire::AnnouncementBody& body);
   // Asks every known host for a sign of life; its answer names its keys.
   void ask_all();
 
@@ -35,7 +36,11 @@ class Transport {
     std::function<void(NodeId from, const host::Host::Message& message)> message{};
     std::function<void(std::uint8_t network, NodeId from, const wire::DiagnosticBody& body)>
         diagnostic{};
+    std::function<void(NodeId from, const wire::AnnouncementBody& body)> announcement{};
     std::function<void(const std::string& address, std::uint8_t revision)> incompatible{};
+    // Every other datagram that the codec refuses, and every one that it accepts.
+    std::function<void(const sys::Address& address, wire::DropReason reason)> refused{};
+    std::function<void(const sys::Address& address)> accepted{};
     // The request of a newcomer with an invitation (auth/invitation.h).
     std::function<void(std::uint8_t network, const sys::Address& from,
                        std::span<const std::byte> request)>

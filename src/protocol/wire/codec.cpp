@@ -13,9 +13,10 @@ namespace {
 Process process_of(const Header& header) {
   return {.host = header.sender, .incarnation = header.incarnation, .nonce = header.nonce};
 }
-void note_keys(Directory::Host& host, const Header& header) {
+void note_header(Directory::Host& host, const Header& header) {
   host.key = header.key;
   host.other_key = header.other_key;
+  host.revision = header.revision;
 }
 Process process_of(const Directory::Host& host) {
   return {.host = host.id, .incarnation = host.incarnation, .nonce = host.nonce};
@@ -98,6 +99,7 @@ Codec::Codec(Options options)
   self->name = options_.name;
   self->incarnation = options_.incarnation;
   self->nonce = options_.nonce;
+  self->revision = options_.revision;
   self_ = self->node;
 }
 
@@ -199,7 +201,7 @@ Result<Codec::Received, DropReason> Codec::receive_hello(Instant now, std::uint8
   if (host == nullptr) return std::unexpected(DropReason::too_many_hosts);
   if (!mutated(Mutation::no_floor)) host->window.advance(header.number);
   host->challenge = header.challenge;
-  note_keys(*host, header);
+  note_header(*host, header);
   release(now, network, from);
   return Received{.from = host->node, .proved = true, .content = hello};
 }
@@ -242,7 +244,7 @@ Result<Codec::Received, DropReason> Codec::receive(Instant now, const Liveness::
   CHECK(host->window.fresh(header.number) || mutated(Mutation::no_window));
   if (!broadcast && (newest || mutated(Mutation::overtaken_challenge)))
     host->challenge = header.challenge;
-  if (newest) note_keys(*host, header);
+  if (newest) note_header(*host, header);
   if (!datagram.name.text().empty()) host->name = datagram.name;
   if (proved)
     release(now, held.network, from);
@@ -415,6 +417,7 @@ Result<Codec::Content, DropReason> Codec::sync_message(const SyncBody& body, std
 bool Codec::carries_name(const Datagram::Body& body) {
   const auto* group = std::get_if<GroupBody>(&body);
   return std::holds_alternative<ElectionBody>(body) || std::holds_alternative<VoterSetBody>(body) ||
+         std::holds_alternative<AnnouncementBody>(body) ||
          (group != nullptr && group->kind == GroupBody::Kind::heartbeat);
 }
 

@@ -68,7 +68,7 @@ class Codec {
 
   // A message of the node, or a body for another part of the daemon.
   using Content = std::variant<node::Node::Message, DiagnosticBody, LockBody, VoterSetBody,
-                               GroupBody, MutexBody, BeatBody, HelloBody>;
+                               GroupBody, MutexBody, BeatBody, HelloBody, AnnouncementBody>;
 
   struct Received {
     NodeId from = kNobody;  // kNobody: a question of a sender that is not live

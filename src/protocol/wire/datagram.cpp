@@ -36,7 +36,8 @@ enum class Section : std::uint8_t {
   bounded_delay = 14,
   beat = 15,
   signatures = 16,
-  hello = 17
+  hello = 17,
+  announcement = 18
 };
 
 constexpr double kShortSteps = 1024;
@@ -47,8 +48,8 @@ constexpr std::size_t kMaxSectionBytes = 255;  // without tag and length
 constexpr std::size_t kViewBytes = 8;
 static_assert(std::max({DiagnosticBody::kMaxBytes, LockBody::kMaxBytes, LockStanding::kMaxBytes,
                         LockVoters::kMaxBytes, VoterSetBody::kMaxBytes, GroupBody::kMaxBytes,
-                        GroupSignaturesBody::kMaxBytes, MutexBody::kMaxBytes,
-                        BeatBody::kMaxBytes}) <= kMaxSectionBytes);
+                        GroupSignaturesBody::kMaxBytes, MutexBody::kMaxBytes, BeatBody::kMaxBytes,
+                        AnnouncementBody::kMaxBytes}) <= kMaxSectionBytes);
 // The longest datagrams fit: a body with name, view and time; a lock with all its sections.
 static_assert(kHeaderBytes + 5 * kSectionHeadBytes + kMaxName + kViewBytes + TimeBody::kBytes +
                   GroupBody::kMaxBytes + GroupSignaturesBody::kMaxBytes + kTagBytes <=
@@ -120,12 +121,13 @@ void write_section(Writer& out, Section section, const Body& body) {
 // By the index of the body in its variant.
 constexpr std::array kBodySections{Section::election,      Section::sync,      Section::diagnostic,
                                    Section::lock,          Section::voter_set, Section::group,
-                                   Section::bounded_delay, Section::beat,      Section::hello};
+                                   Section::bounded_delay, Section::beat,      Section::hello,
+                                   Section::announcement};
 static_assert(kBodySections.size() == std::variant_size_v<Datagram::Body>);
 
 // A set of sections; those of later revisions are in no set.
 constexpr std::uint32_t bit(Section section) {
-  const bool known = section >= Section::name && section <= Section::hello;
+  const bool known = section >= Section::name && section <= Section::announcement;
   return known ? 1U << std::to_underlying(section) : 0;
 }
 constexpr std::uint32_t kBodyBits =

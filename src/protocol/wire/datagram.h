@@ -20,11 +20,13 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/units.h"
+#include "protocol/wire/announcement_body.h"
 #include "protocol/wire/error.h"
 #include "protocol/wire/group_body.h"
 #include "protocol/wire/lock_body.h"
 #include "protocol/wire/mutex_body.h"
 #include "protocol/wire/name.h"
+#include "protocol/wire/short_bound.h"
 
 namespace tempo::wire {
 
@@ -38,11 +40,6 @@ inline constexpr std::size_t kTagBytes = 16;     // of the authenticator
 inline constexpr std::size_t kMaxBytes = 1024;   // of a whole datagram
 
 inline constexpr std::int64_t kMaxRate = 1'000'000'000'000;  // of SyncBody::rate_ppt
-
-// A bound in two bytes, so that a probe has the length of its echo: 1 + 1024 log2 of nanoseconds,
-// rounded up; 0: none. Decoding and encoding again changes nothing.
-std::uint16_t short_bound(std::uint64_t bound_ns);
-std::uint64_t bound_of(std::uint16_t written);
 
 enum class ClusterId : std::uint64_t {};
 enum class KeyId : std::uint32_t {};
@@ -232,7 +229,7 @@ struct DiagnosticBody {
 
 struct Datagram {
   using Body = std::variant<ElectionBody, SyncBody, DiagnosticBody, LockBody, VoterSetBody,
-                            GroupBody, MutexBody, BeatBody, HelloBody>;
+                            GroupBody, MutexBody, BeatBody, HelloBody, AnnouncementBody>;
 
   Header header{};
   Name name{};

@@ -59,6 +59,27 @@ GroupBody any_group() {
   return group;
 }
 
+AnnouncementBody any_announcement() {
+  return {.stops = *rc::gen::arbitrary<bool>(),
+          .leads = *rc::gen::arbitrary<bool>(),
+          .interval_ms = any<std::uint32_t>(),
+          .uptime_s = any<std::uint32_t>(),
+          .up_members = any<std::uint32_t>(),
+          .profile = Word(*rc::gen::arbitrary<std::string>()),
+          .timers = any<std::uint32_t>(),
+          .expect = any<std::uint8_t>(),
+          .lease_ms = any<std::uint32_t>(),
+          .longest_lease_ms = any<std::uint32_t>(),
+          .status = Word(*rc::gen::arbitrary<std::string>()),
+          .offset_ns = any_nanos(),
+          .bound_ns = bound_of(short_bound(static_cast<std::uint64_t>(any_span().count()))),
+          .version = Text<kMaxVersionText>(*rc::gen::arbitrary<std::string>()),
+          .mentioned = {.host = any<HostId>(),
+                        .name = Name(*rc::gen::arbitrary<std::string>()),
+                        .silent_s = any<std::uint32_t>(),
+                        .stopped = *rc::gen::arbitrary<bool>()}};
+}
+
 Datagram any_datagram() {
   Datagram datagram;
   datagram.header = {.cluster = any<ClusterId>(),
@@ -97,6 +118,8 @@ Datagram any_datagram() {
         .text = Text<DiagnosticBody::kMaxText>(*rc::gen::arbitrary<std::string>())};
   else if (*rc::gen::inRange(0, 4) == 0)
     datagram.body = any_group();
+  else if (*rc::gen::inRange(0, 4) == 0)
+    datagram.body = any_announcement();
   else if (*rc::gen::arbitrary<bool>())
     datagram.body = ElectionBody{.kind = *rc::gen::inRange<std::uint8_t>(0, ElectionBody::kKinds),
                                  .not_set = *rc::gen::arbitrary<bool>(),

@@ -134,6 +134,41 @@ TEST(Datagram, EncodesAReelect) {
   EXPECT_EQ(parse(bytes_of(datagram)), datagram);
 }
 
+// By hand from the tables of doc/reference/wire.md. The shortest code
+// for a bound of 1024 ns is 10240: 2^(10239/1024) is 1023.3, which is rounded up.
+TEST(Datagram, EncodesAnAnnouncement) {
+  const Datagram datagram = sample_announcement();
+  const std::string text = hex(bytes_of(datagram));
+  const std::string texts =
+      std::string(16, 'p') + std::string(16, 's') + std::string(32, 'v') + std::string(63, 'n');
+  EXPECT_EQ(text.substr(2 * kHeaderBytes, 2 * (7 + 2 + AnnouncementBody::kFixedBytes)),
+            "01056561727468"
+            "12b3"
+            "05032800"
+            "1010203f"
+            "01020304"
+            "05060708"
+            "090a0b0c"
+            "0d0e0f10"
+            "11121314"
+            "15161718"
+            "fffffffffffffffe"
+            "191a1b1c1d1e1f20"
+            "21222324");
+  EXPECT_EQ(text.substr(2 * (kHeaderBytes + 7 + 2 + AnnouncementBody::kFixedBytes)),
+            hex(std::as_bytes(std::span(texts))));
+  EXPECT_EQ(parse(bytes_of(datagram)), datagram);
+}
+
+TEST(Datagram, RefusesABadAnnouncement) {
+  const Datagram datagram = sample_announcement();
+  const std::size_t first = kHeaderBytes + 7 + 2;
+  EXPECT_EQ(error_of(changed(datagram, first + 4, 17)), Error::bad_name) << "profile";
+  EXPECT_EQ(error_of(changed(datagram, first + 7, 64)), Error::bad_section) << "mentioned name";
+  EXPECT_EQ(error_of(changed(datagram, first + 32, 0x7f)), Error::bad_value) << "offset";
+  EXPECT_EQ(error_of(changed(datagram, first + 60, 0x07)), Error::bad_name) << "not printable";
+}
+
 // By hand from the tables of doc/reference/wire.md.
 TEST(Datagram, EncodesAHello) {
   Datagram datagram{.header = {.sender = HostId{0x1001}},
@@ -325,7 +360,7 @@ TEST(Datagram, WithoutASenderIsRefused) {
 }
 
 TEST(Datagram, SkipsSectionsOfLaterRevisions) {
-  for (const std::uint8_t tag : std::array<std::uint8_t, 4>{0, 18, 77, 255})
+  for (const std::uint8_t tag : std::array<std::uint8_t, 4>{0, 19, 77, 255})
     EXPECT_EQ(
         parse(with_section(with_section(bytes_of(sample_election()), tag, 9), tag, 0)).value(),
         sample_election())

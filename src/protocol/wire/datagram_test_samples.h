@@ -124,6 +124,30 @@ inline Datagram sample_group() {
   return datagram;
 }
 
+// An announcement with texts of maximum length.
+inline Datagram sample_announcement() {
+  Datagram datagram{.header = sample_header(), .name = Name("earth")};
+  datagram.body =
+      AnnouncementBody{.stops = true,
+                       .interval_ms = 0x01020304,
+                       .uptime_s = 0x05060708,
+                       .up_members = 0x090a0b0c,
+                       .profile = Word(std::string(kMaxWord, 'p')),
+                       .timers = 0x0d0e0f10,
+                       .expect = 3,
+                       .lease_ms = 0x11121314,
+                       .longest_lease_ms = 0x15161718,
+                       .status = Word(std::string(kMaxWord, 's')),
+                       .offset_ns = -2,
+                       .bound_ns = 1024,
+                       .version = Text<kMaxVersionText>(std::string(kMaxVersionText, 'v')),
+                       .mentioned = {.host = HostId{0x191a1b1c1d1e1f20},
+                                     .name = Name(std::string(kMaxName, 'n')),
+                                     .silent_s = 0x21222324,
+                                     .stopped = true}};
+  return datagram;
+}
+
 inline std::vector<std::byte> bytes_of(const Datagram& datagram) {
   std::array<std::byte, kMaxBytes> buffer{};
   const std::size_t size = write(datagram, buffer);

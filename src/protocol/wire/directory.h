@@ -57,6 +57,7 @@ class Directory {
     std::uint64_t challenge = 0;       // its newest one
     KeyId key = kNoKey;                // seals its newest datagram
     ShortKey other_key = kNoOtherKey;  // the other key that it opens
+    std::uint8_t revision = 0;         // of the wire format in its newest datagram; 0: none yet
     auth::ReplayWindow window;
   };
 
