@@ -31,8 +31,8 @@ void describe_elect(CLI::App& command, ElectArguments& arguments) {
       "  tempo elect web --criterion free-memory -- nginx -g 'daemon off;'\n"
       "  tempo elect primary --criterion weight=5 --min-stay 5min -- ./serve\n"
       "  tempo elect --once nightly -- ./backup        on all machines, by cron",
-      "The environment of the command contains TEMPO_LEADER_TOKEN and TEMPO_GROUP. tempo stops its "
-      "process\ngroup (TERM, then KILL) before another machine can lead."));
+      "The environment of the command contains TEMPO_LEADER_TOKEN and TEMPO_GROUP. tempo stops it "
+      "and\nits descendants (TERM, then KILL) before another machine can lead."));
 }
 
 void add_group_command(CLI::App& app, std::function<int()>& run, const char* name, const char* help,

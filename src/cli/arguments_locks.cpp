@@ -33,8 +33,8 @@ void describe_lock(CLI::App& command, LockArguments& arguments) {
                "  tempo lock --shared plan -- cat /srv/plan\n"
                "  tempo lock --wait 5s printer -- lp report.pdf || echo busy",
                "The environment of the command contains TEMPO_LOCK_NAME and, with --kind lease, "
-               "TEMPO_LOCK_TOKEN.\nIf the lock is lost, tempo stops the process group of the "
-               "command before another machine can get\nthe lock."));
+               "TEMPO_LOCK_TOKEN.\nIf the lock is lost, tempo stops the command and its "
+               "descendants before another machine can get\nthe lock."));
 }
 
 void describe_fence_check(CLI::App& command, FenceCheckArguments& arguments) {

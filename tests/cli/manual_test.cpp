@@ -113,7 +113,7 @@ TEST(LabManual, HasEveryCommandAndOption) {
 TEST(Manual, HasEveryExitStatus) {
   const std::string page = page_text("tempo.1");
   for (const char* status :
-       {"0", "1", "2", "3", "4", "100", "101", "102", "103", "126", "127", "130"})
+       {"0", "1", "2", "3", "4", "100", "101", "102", "103", "104", "126", "127", "130"})
     EXPECT_THAT(page, ::testing::HasSubstr(std::string("\n") + status + "\t")) << status;
 }
 

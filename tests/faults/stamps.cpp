@@ -47,6 +47,8 @@ std::vector<std::string> stamp_command(const StampOptions& options) {
 
 int stamp(const std::vector<std::string>& arguments) {
   if (arguments.size() != 3) return 2;
+  // A set-user-id copy becomes that user altogether, as sudo does.
+  if (setuid(geteuid()) != 0) return 2;
   if (arguments[2] == "ignore-term") std::signal(SIGTERM, SIG_IGN);
   Page* const page = page_of(arguments[0], O_RDWR | O_CREAT);
   if (page == nullptr) return 2;

@@ -20,6 +20,8 @@ std::string_view status_name(int status) {
       return "timeout";
     case kLockLost:
       return "lost";
+    case kRanOn:
+      return "ran-on";
     case kInterrupted:
       return "interrupted";
     default:

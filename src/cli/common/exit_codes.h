@@ -16,7 +16,8 @@ inline constexpr int kNotObtained = 100;   // timed out waiting for the lock
 inline constexpr int kLockLost = 101;      // the lock was lost; the command was stopped
 inline constexpr int kLockNoDaemon = 102;  // tempod cannot be reached
 inline constexpr int kLockRefused = 103;   // tempod refused the request
-inline constexpr int kInterrupted = 130;   // Ctrl-C; the results so far were printed
+inline constexpr int kRanOn = 104;  // the lock was lost; not all of the command was stopped in time
+inline constexpr int kInterrupted = 130;  // Ctrl-C; the results so far were printed
 
 // The status as JSON errors name it.
 std::string_view status_name(int status);

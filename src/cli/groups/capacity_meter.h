@@ -53,6 +53,7 @@ class CapacityMeter {
   // arrives when `descriptor` is readable.
   bool measure();
   int descriptor() const { return pipe_; }  // -1: no command runs
+  pid_t process() const { return child_; }  // of the command; 0: none runs
   // Reads the output of the command; true: there is a new value, false: the command still runs. An
   // error keeps the previous value.
   Result<bool> take();

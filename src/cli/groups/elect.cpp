@@ -110,7 +110,9 @@ class Candidacy {
     poll(ends.data(), ends.size(), static_cast<int>(ms.count()));
     if (const int number = noted_signal()) take_signal(number);
     if (guard_)
-      if (const auto end = guard_->ended()) return end_of_command(*end);
+      if (const auto end = guard_->ended(meter_.process())) return end_of_command(*end);
+    if (guard_)
+      if (const auto left = guard_->left()) report_left(*left);
     if (election_ && ends[1].revents != 0) receive();
     if (ends[2].revents != 0) take_measurement();
     if (boot_clock() >= measure_at_ && meter_.changes()) {
@@ -194,13 +196,12 @@ class Candidacy {
     line_.clear();
     print_state(state("leading").add("term", fmt::format("{}", term)));
     deadline_ = election_->deadline();
-    margin_ = *margin;
     auto guard = Guard::start({.command = arguments_->command,
                                .environment = {{"TEMPO_LEADER_TOKEN", fmt::format("{}", term)},
                                                {"TEMPO_GROUP", arguments_->group}},
                                .connection = election_->descriptor(),
                                .deadline = deadline_,
-                               .margin = margin_});
+                               .margin = *margin});
     if (!guard) {
       exit_ = print_error(kLockRefused, guard.error());
       return;
@@ -208,16 +209,29 @@ class Candidacy {
     guard_.emplace(*std::move(guard));
   }
 
-  // Moves the deadline of the guard: it stops the command now, then closes the connection.
+  // The guard stops the command, then closes the connection.
   void stop_command() const {
-    if (guard_) guard_->extend(std::min(deadline_, boot_clock() + margin_));
+    if (guard_) guard_->stop();
+  }
+
+  // This machine leads until these processes have ended.
+  void report_left(const Guard::Left& left) const {
+    if (arguments_->json)
+      print_state(state(left.killed ? "not_stopped" : "outlived")
+                      .add("processes", static_cast<std::int64_t>(left.processes.size())));
+    else
+      print_error("tempo: {}; this machine leads group '{}' meanwhile\n", left_text(left),
+                  arguments_->group);
   }
 
   void end_of_command(const Guard::End& end) {
     guard_.reset();
     if (end.stopped) {  // another machine shall lead; this one stands again
       print_state(state("stopped"));
-      return leave();
+      if (end.left.empty() && end.ran_on.empty()) return leave();
+      exit_ = print_error(kRanOn, fmt::format("the lead of group '{}' was lost, and {}",
+                                              arguments_->group, ran_on_text(end)));
+      return;
     }
     if (election_) election_->withdraw(options_.once);
     exit_ = exit_status_of(end);
@@ -242,7 +256,6 @@ class Candidacy {
   PeriodicRequest groups_;   // for `line_`
   bool majority_ = true;     // tempod has not reported that too few machines answer
   nanoseconds deadline_{0};  // of the guard
-  nanoseconds margin_{0};    // of the guard
   nanoseconds measure_at_ = boot_clock() + kMeasureEvery;
   nanoseconds rejoin_at_{0};
   bool not_started_ = false;  // elected too early or too late to start the command; stands again

@@ -4,20 +4,18 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
 
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <poll.h>
-#include <sched.h>
+#include <sys/epoll.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/locks/guard_process.h"
 #include "client/boot_clock.h"
 
 namespace tempo::cli {
@@ -25,194 +23,23 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-constexpr int kNotFound = 127;
-constexpr int kCannotRun = 126;
-constexpr std::array kEnds{SIGINT, SIGTERM, SIGHUP};  // tempo has handlers for them
-constexpr int kGonePolls = 10'000;                    // of 1 ms, until the group is gone
 constexpr nanoseconds kMaxMargin = std::chrono::milliseconds{250};
 constexpr nanoseconds kMinMargin = std::chrono::milliseconds{5};  // the shortest lease is 40 ms
 
-struct GuardMessage {
-  enum class Kind : std::uint8_t { extend, signal };
-  Kind kind = Kind::extend;
-  std::int64_t value = 0;
-};
+// A guard that is stopped does not read: tempo must not wait for it.
+void send_message(int line, const GuardMessage& message) {
+  (void)!send(line, &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
 
-// Message to tempo. The process that becomes the command sends its process group before it runs the
-// command, so that tempo knows every group that exists, and the reason if it cannot run it. The
-// guard sends the end. A command that is too late to run sends its end itself; tempo does not wait
-// for the guard's message then.
-struct Report {
-  enum class Kind : std::uint8_t { begins, not_run, ended };
-  Kind kind = Kind::begins;
-  pid_t group = 0;       // begins
-  int error = 0;         // not_run: errno
-  bool stopped = false;  // ended: see Guard::End
-  int status = 0;        // ended: of wait()
-};
+std::string processes_text(std::size_t count) {
+  return fmt::format("{} process{}", count, count == 1 ? "" : "es");
+}
 
 std::string fork_error() {
   return fmt::format(
       "cannot start a process for the command: {}; close some programs and try again",
       std::strerror(errno));
 }
-
-// The guard's side. Nothing here throws, allocates much or returns to the caller's code.
-class Watch {
- public:
-  Watch(const Guard::Options& options, int line)
-      : options_(&options), line_(line), deadline_(options.deadline) {}
-
-  [[noreturn]] void run() {
-    setpgid(0, 0);  // signals of the terminal go to tempo, not to the guard
-    prctl(PR_SET_NAME, "tempo-guard");
-    prctl(PR_SET_CHILD_SUBREAPER, 1);  // orphans of the command become children of the guard
-    std::signal(SIGTTOU, SIG_IGN);
-    std::signal(SIGPIPE, SIG_IGN);
-    sigset_t children;
-    sigemptyset(&children);
-    sigaddset(&children, SIGCHLD);
-    sigprocmask(SIG_BLOCK, &children, nullptr);
-    const int ended = signalfd(-1, &children, SFD_CLOEXEC);
-    const int timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC);
-    if (ended < 0 || timer < 0) _exit(1);
-    // A signal that arrives before the command runs must end it; the handlers inherited from tempo
-    // must not catch it.
-    sigset_t ends;
-    sigemptyset(&ends);
-    for (const int number : kEnds) sigaddset(&ends, number);
-    sigprocmask(SIG_BLOCK, &ends, nullptr);
-    const pid_t guard = getpid();
-    child_ = fork();
-    if (child_ < 0) _exit(1);
-    if (child_ == 0) {
-      for (const int number : kEnds) std::signal(number, SIG_DFL);
-      sigprocmask(SIG_UNBLOCK, &ends, nullptr);
-      become_command(children, guard);
-    }
-    sigprocmask(SIG_UNBLOCK, &ends, nullptr);
-    setpgid(child_, child_);
-    take_terminal(child_);
-    be_urgent();
-    watch(ended, timer);
-  }
-
- private:
-  [[noreturn]] void watch(int ended, int timer) {
-    for (;;) {
-      set(timer);
-      std::array<pollfd, 3> ends{{{line_, POLLIN, 0}, {ended, POLLIN, 0}, {timer, POLLIN, 0}}};
-      if (poll(ends.data(), ends.size(), -1) < 0 && errno != EINTR) stop();
-      if ((ends[1].revents & POLLIN) != 0) {
-        signalfd_siginfo info{};
-        (void)!read(ended, &info, sizeof info);
-        int status = 0;
-        for (pid_t child = 0; (child = waitpid(-1, &status, WNOHANG)) > 0;)
-          if (child == child_) notify_end(/*stopped=*/false, status);
-      }
-      if ((ends[0].revents & (POLLIN | POLLHUP)) != 0 && !take_message()) stop();
-      if (is_over()) stop();
-    }
-  }
-
-  bool is_over() const { return boot_clock() >= deadline_ - options_->margin; }
-
-  // The guard must not be late on a busy machine: with the right to do so it gets a realtime
-  // priority. It only waits, and the command, which is already started, keeps its priority.
-  static void be_urgent() {
-    const sched_param urgent{.sched_priority = 1};
-    (void)sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &urgent);
-  }
-
-  void set(int timer) const {
-    const nanoseconds when = std::max(deadline_ - options_->margin, nanoseconds{1});
-    itimerspec at{};
-    at.it_value.tv_sec = std::chrono::floor<std::chrono::seconds>(when).count();
-    at.it_value.tv_nsec = (when % std::chrono::seconds{1}).count();
-    timerfd_settime(timer, TFD_TIMER_ABSTIME, &at, nullptr);
-  }
-
-  // False: tempo is gone.
-  bool take_message() {
-    GuardMessage message;
-    const ssize_t size = recv(line_, &message, sizeof message, MSG_DONTWAIT);
-    if (size == 0) return false;
-    if (size != static_cast<ssize_t>(sizeof message)) return size < 0 && errno == EAGAIN;
-    if (message.kind == GuardMessage::Kind::extend) deadline_ = nanoseconds{message.value};
-    if (message.kind == GuardMessage::Kind::signal) kill(-child_, static_cast<int>(message.value));
-    return true;
-  }
-
-  // TERM, and KILL when half of the margin is left; then closes the connection to tempod.
-  [[noreturn]] void stop() {
-    const nanoseconds last =
-        std::min(deadline_ - options_->margin / 2, boot_clock() + options_->margin / 2);
-    kill(-child_, SIGTERM);
-    kill(-child_, SIGCONT);  // a stopped process handles TERM only after this
-    int status = 0;
-    while (!all_gone(status) && boot_clock() < last) poll(nullptr, 0, 1);
-    kill(-child_, SIGKILL);
-    while (!all_gone(status)) poll(nullptr, 0, 1);
-    if (options_->connection >= 0) shutdown(options_->connection, SHUT_RDWR);
-    notify_end(/*stopped=*/true, status);
-  }
-
-  bool all_gone(int& status) const {
-    int one = 0;
-    for (pid_t child = 0; (child = waitpid(-1, &one, WNOHANG)) > 0;)
-      if (child == child_) status = one;
-    return kill(-child_, 0) != 0 && errno == ESRCH;
-  }
-
-  [[noreturn]] void notify_end(bool stopped, int status) const {
-    take_terminal(getppid() > 1 ? getpgid(getppid()) : getpgrp());
-    report({.kind = Report::Kind::ended, .stopped = stopped, .status = status});
-    // The guard stays until tempo has read the report: tempo adopts orphans of the command only
-    // until then.
-    for (GuardMessage message; recv(line_, &message, sizeof message, 0) > 0;) {
-    }
-    _exit(0);
-  }
-
-  void report(const Report& report) const {
-    (void)!send(line_, &report, sizeof report, MSG_NOSIGNAL);
-  }
-
-  // Makes `group` the foreground group of the terminal, if tempo was in the foreground.
-  void take_terminal(pid_t group) const {
-    if (had_terminal_) tcsetpgrp(STDIN_FILENO, group);
-  }
-
-  [[noreturn]] void become_command(const sigset_t& children, pid_t guard) const {
-    setpgid(0, 0);
-    take_terminal(getpgrp());
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != guard) _exit(kCannotRun);
-    report({.kind = Report::Kind::begins, .group = getpgrp()});
-    std::signal(SIGTTOU, SIG_DFL);
-    std::signal(SIGPIPE, SIG_DFL);
-    sigprocmask(SIG_UNBLOCK, &children, nullptr);
-    for (const auto& [name, value] : options_->environment) setenv(name.c_str(), value.c_str(), 1);
-    std::vector<char*> words;
-    for (const std::string& word : options_->command)
-      words.push_back(const_cast<char*>(word.c_str()));
-    words.push_back(nullptr);
-    if (is_over()) {
-      report({.kind = Report::Kind::ended, .stopped = true});
-      _exit(kCannotRun);
-    }
-    execvp(words.front(), words.data());
-    const int error = errno;
-    report({.kind = Report::Kind::not_run, .error = error});
-    _exit(error == ENOENT ? kNotFound : kCannotRun);
-  }
-
-  const Guard::Options* options_;
-  int line_;
-  nanoseconds deadline_;
-  pid_t child_ = 0;
-  bool had_terminal_ = isatty(STDIN_FILENO) != 0 && tcgetpgrp(STDIN_FILENO) == getpgrp();
-};
 
 }  // namespace
 
@@ -223,76 +50,194 @@ std::optional<nanoseconds> Guard::margin_of(nanoseconds remaining) {
 }
 
 Result<Guard> Guard::start(const Options& options) {
-  std::array<int, 2> ends{};
-  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0)
+  Guard guard(options);
+  std::array<int, 2> line{-1, -1};
+  std::array<int, 2> lifeline{-1, -1};
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, line.data()) != 0)
     return std::unexpected(fork_error());
+  guard.line_ = sys::Descriptor(line[0]);
+  sys::Descriptor far_line(line[1]);
+  if (pipe2(lifeline.data(), O_CLOEXEC) != 0) return std::unexpected(fork_error());
+  guard.lifeline_ = sys::Descriptor(lifeline[0]);
+  sys::Descriptor far_lifeline(lifeline[1]);
+  guard.timer_ = sys::Descriptor(timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK));
+  guard.events_ = sys::Descriptor(epoll_create1(EPOLL_CLOEXEC));
+  for (const sys::Descriptor* source : {&guard.line_, &guard.timer_}) {
+    epoll_event input{.events = EPOLLIN, .data = {}};
+    if (epoll_ctl(guard.events_.number(), EPOLL_CTL_ADD, source->number(), &input) != 0)
+      return std::unexpected(fork_error());
+  }
   std::fflush(nullptr);
   prctl(PR_SET_CHILD_SUBREAPER, 1);  // orphans of a killed guard become children of tempo
-  const pid_t process = fork();
-  if (process < 0) {
-    close(ends[0]);
-    close(ends[1]);
-    return std::unexpected(fork_error());
+  guard.others_ = children_of(getpid());
+  guard.cgroup_ = CommandCgroup::create();
+  guard.process_ = fork();
+  if (guard.process_ < 0) return std::unexpected(fork_error());
+  if (guard.process_ == 0) {
+    guard.line_.close();
+    run_guard(options, guard.cgroup_, far_line.number(), guard.lifeline_.number());
   }
-  if (process == 0) {
-    close(ends[0]);
-    Watch(options, ends[1]).run();
-  }
-  close(ends[1]);
-  return Guard(ends[0], process, options.command.front());
+  guard.wake_at(guard.deadline_ - guard.margin_ / kWrapperPart);
+  return guard;
 }
 
+Guard::Guard(const Options& options)
+    : command_(options.command.front()), deadline_(options.deadline), margin_(options.margin) {}
+
 Guard::Guard(Guard&& other) noexcept
-    : line_(std::exchange(other.line_, -1)),
+    : line_(std::move(other.line_)),
+      lifeline_(std::move(other.lifeline_)),
+      timer_(std::move(other.timer_)),
+      events_(std::move(other.events_)),
       process_(std::exchange(other.process_, 0)),
       group_(other.group_),
       command_(std::move(other.command_)),
-      error_(std::move(other.error_)) {}
+      error_(std::move(other.error_)),
+      deadline_(other.deadline_),
+      margin_(other.margin_),
+      others_(std::move(other.others_)),
+      cgroup_(std::move(other.cgroup_)),
+      left_(std::move(other.left_)),
+      takeover_(std::move(other.takeover_)) {}
 
 Guard::~Guard() {
-  if (line_ < 0) return;
-  close(line_);
-  while (waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  line_.close();
+  wait_for_guard();
 }
 
-void Guard::extend(nanoseconds deadline) const {
-  const GuardMessage message{.kind = GuardMessage::Kind::extend, .value = deadline.count()};
-  (void)!send(line_, &message, sizeof message, MSG_NOSIGNAL);
+void Guard::wait_for_guard() {
+  while (process_ > 0 && waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  process_ = 0;
 }
+
+void Guard::wake_at(nanoseconds when) const {
+  const itimerspec at = timer_at(when);
+  timerfd_settime(timer_.number(), TFD_TIMER_ABSTIME, &at, nullptr);
+}
+
+void Guard::extend(nanoseconds deadline) {
+  deadline_ = deadline;
+  if (!takeover_) wake_at(deadline_ - margin_ / kWrapperPart);
+  send_message(line_.number(), {.kind = GuardMessage::Kind::extend, .value = deadline.count()});
+}
+
+void Guard::stop() const { send_message(line_.number(), {.kind = GuardMessage::Kind::stop}); }
 
 void Guard::signal(int number) const {
-  const GuardMessage message{.kind = GuardMessage::Kind::signal, .value = number};
-  (void)!send(line_, &message, sizeof message, MSG_NOSIGNAL);
+  send_message(line_.number(), {.kind = GuardMessage::Kind::signal, .value = number});
 }
 
-std::optional<Guard::End> Guard::ended() {
-  for (;;) {  // at most three reports arrive
+std::optional<Guard::Left> Guard::left() { return std::exchange(left_, std::nullopt); }
+
+std::optional<Guard::End> Guard::ended(pid_t spared) {
+  std::uint64_t expirations = 0;
+  (void)!read(timer_.number(), &expirations, sizeof expirations);
+  while (!takeover_) {  // at most five reports arrive
     Report report;
-    const ssize_t size = recv(line_, &report, sizeof report, MSG_DONTWAIT);
-    if (size < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
-    if (size != static_cast<ssize_t>(sizeof report)) break;
-    if (report.kind == Report::Kind::ended) {
-      prctl(PR_SET_CHILD_SUBREAPER, 0);
-      return End{.stopped = report.stopped, .status = report.status, .error = error_};
+    const ssize_t size = recv(line_.number(), &report, sizeof report, MSG_DONTWAIT);
+    if (size < 0 && (errno == EAGAIN || errno == EINTR)) break;
+    if (size != static_cast<ssize_t>(sizeof report)) {
+      take_over();
+      break;
     }
-    if (report.kind == Report::Kind::not_run)
-      error_ = fmt::format("cannot run '{}': {}", command_, std::strerror(report.error));
-    else
-      group_ = report.group;
+    switch (report.kind) {
+      case Report::Kind::begins:
+        group_ = report.group;
+        break;
+      case Report::Kind::not_run:
+        error_ = fmt::format("cannot run '{}': {}", command_, std::strerror(report.error));
+        break;
+      case Report::Kind::outlived:
+      case Report::Kind::stuck:
+        left_ = Left{.killed = report.kind == Report::Kind::stuck,
+                     .processes = families_of(children_of(process_))};
+        break;
+      case Report::Kind::ended:
+        prctl(PR_SET_CHILD_SUBREAPER, 0);
+        return End{.stopped = report.stopped, .status = report.status, .error = error_};
+    }
   }
-  stop_group();
-  return End{.stopped = true, .status = SIGKILL};
+  if (!takeover_ && boot_clock() >= deadline_ - margin_ / kWrapperPart) take_over();
+  return takeover_ ? stop_all(spared) : std::nullopt;
 }
 
-// The lock is still held, but no guard watches its lease: there is no time for TERM.
-void Guard::stop_group() const {
-  if (group_ == 0) return;
-  for (int i = 0; i < kGonePolls && kill(-group_, SIGKILL) == 0; ++i) {
-    while (waitpid(-group_, nullptr, WNOHANG) > 0) {
-    }
-    poll(nullptr, 0, 1);
+// Orphans of the guard become children of this process.
+void Guard::take_over() {
+  if (process_ > 0) kill(process_, SIGKILL);
+  wait_for_guard();
+  takeover_ = Takeover{.at = boot_clock(), .look = kFirstLook};
+}
+
+// One round: kills and reaps. There is no time for TERM.
+std::optional<Guard::End> Guard::stop_all(pid_t spared) {
+  Takeover& takeover = *takeover_;
+  std::vector<pid_t> roots = children_of(getpid());
+  std::erase_if(roots, [&](pid_t child) {
+    return child == spared || std::ranges::find(others_, child) != others_.end();
+  });
+  std::vector<Process> living = families_of(roots);
+  const bool first = std::exchange(takeover.first, false);
+  if (first) takeover.by_itself = living.empty();
+  const bool late = boot_clock() >= deadline_;
+  if (late && !std::exchange(takeover.late, true)) takeover.ran_on = living;
+  cgroup_.kill();
+  signal_all(living, SIGKILL);
+  bool reaped = true;
+  for (const pid_t root : roots) {
+    const std::string name = program_of(root);
+    int status = 0;
+    const bool dead = waitpid(root, &status, WNOHANG) == root;
+    reaped = reaped && dead;
+    const bool was_killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+    if (!dead) continue;
+    if (root == group_) takeover.status = status;
+    // It ended by itself, before or after the lease.
+    if (first && late && !was_killed) takeover.ran_on.push_back({.id = root, .name = name});
+    if (root == group_ && was_killed) takeover.by_itself = false;
   }
+  const nanoseconds now = boot_clock();
+  const bool gone = living.empty() && reaped;
+  if (gone || now >= std::max(deadline_, takeover.at + kStuckAfter)) {
+    prctl(PR_SET_CHILD_SUBREAPER, 0);
+    cgroup_.remove();
+    return End{.stopped = !takeover.by_itself || takeover.late || !takeover.status,
+               .status = takeover.status.value_or(SIGKILL),
+               .error = error_,
+               .left = std::move(living),
+               .ran_on = std::move(takeover.ran_on)};
+  }
+  if (!living.empty() && !takeover.said && now >= takeover.at + kStuckAfter) {
+    left_ = Left{.killed = true, .processes = std::move(living)};
+    takeover.said = true;
+  }
+  wake_at(now + takeover.look);
+  takeover.look = std::min(takeover.look * 2, kLastLook);
+  return std::nullopt;
+}
+
+std::string left_text(const Guard::Left& left) {
+  const std::size_t count = left.processes.size();
+  const std::string names = names_of(left.processes);
+  if (left.killed)
+    return fmt::format("{} of the command cannot be stopped and still run{}: {}",
+                       processes_text(count), count == 1 ? "s" : "", names);
+  return fmt::format("the command has ended, but {} of its processes still run{}: {}", count,
+                     count == 1 ? "s" : "", names);
+}
+
+std::string ran_on_text(const Guard::End& end) {
+  if (!end.left.empty())
+    return fmt::format(
+        "{} of the command could not be stopped: {}; another machine may get the lock while {}; "
+        "run tempo as a user that may stop them ('sudo tempo', not 'tempo ... sudo')",
+        processes_text(end.left.size()), names_of(end.left),
+        end.left.size() == 1 ? "it runs" : "they run");
+  return fmt::format(
+      "{} of the command {} not stopped in time: {}; {} gone now, but another machine may have had "
+      "the lock meanwhile",
+      processes_text(end.ran_on.size()), end.ran_on.size() == 1 ? "was" : "were",
+      names_of(end.ran_on), end.ran_on.size() == 1 ? "it is" : "they are");
 }
 
 int exit_status_of(const Guard::End& end) {

@@ -1,12 +1,19 @@
 #include "cli/locks/guard.h"
 
+#include <algorithm>
+#include <array>
 #include <chrono>
+#include <csignal>
 #include <filesystem>
+#include <fstream>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "client/boot_clock.h"
@@ -38,6 +45,33 @@ class GuardTest : public testing::Test {
     }
   }
   std::string mark() const { return directory_ + "/mark"; }
+
+  static Guard started(const std::string& line, std::chrono::nanoseconds lease = 1h,
+                       std::chrono::nanoseconds margin = 200ms) {
+    auto guard = Guard::start({.command = {"sh", "-c", line},
+                               .environment = {},
+                               .deadline = boot_clock() + lease,
+                               .margin = margin});
+    EXPECT_TRUE(guard) << guard.error();
+    return *std::move(guard);
+  }
+  // The process that a command wrote into the file of marks, when it is there.
+  pid_t marked() const {
+    for (;;) {
+      std::ifstream file(mark());
+      pid_t process = 0;
+      if (file >> process && file.get() == '\n') return process;
+      poll(nullptr, 0, 1);
+    }
+  }
+  static Guard::End end_of(Guard& guard, pid_t spared = 0) {
+    for (;;) {
+      pollfd line{guard.descriptor(), POLLIN, 0};
+      poll(&line, 1, -1);
+      if (const auto end = guard.ended(spared)) return *end;
+    }
+  }
+  static bool runs(pid_t process) { return !families_of(std::array{process}).empty(); }
 
  private:
   std::string directory_;
@@ -74,6 +108,108 @@ TEST_F(GuardTest, ReportsACommandThatCannotBeRun) {
   EXPECT_FALSE(end->stopped);
   EXPECT_EQ(exit_status_of(*end), 127);
   EXPECT_EQ(end->error, "cannot run '/nonexistent/program': No such file or directory");
+}
+
+TEST_F(GuardTest, StopsProcessesThatLeftTheGroup) {
+  Guard guard = started(
+      fmt::format("setsid sh -c 'echo $$ > {}; exec sleep 1000' & exec sleep 1000", mark()));
+  const pid_t away = marked();
+  EXPECT_TRUE(runs(away));
+  guard.stop();
+  EXPECT_TRUE(end_of(guard).stopped);
+  EXPECT_FALSE(runs(away));
+}
+
+TEST_F(GuardTest, WaitsForProcessesThatOutliveTheCommand) {
+  Guard guard =
+      started(fmt::format("setsid sh -c 'echo $$ > {}; exec sleep 1.2' & exit 7", mark()));
+  const pid_t away = marked();
+  std::optional<Guard::Left> left;
+  std::optional<Guard::End> end;
+  while (!(end = guard.ended())) {
+    if (auto one = guard.left()) left = one;
+    pollfd line{guard.descriptor(), POLLIN, 0};
+    poll(&line, 1, -1);
+  }
+  EXPECT_FALSE(runs(away));
+  EXPECT_FALSE(end->stopped);
+  EXPECT_EQ(exit_status_of(*end), 7);
+  ASSERT_TRUE(left);
+  EXPECT_EQ(left_text(*left),
+            fmt::format("the command has ended, but 1 of its processes still runs: sleep (pid {})",
+                        away));
+}
+
+// Nobody calls `ended`: tempo is stopped too.
+TEST_F(GuardTest, LeavesNoProcessOfTheGroupWhenItIsStopped) {
+  const auto deadline = boot_clock() + 400ms;
+  Guard guard = started(
+      fmt::format("sh -c 'echo $$ > {}; exec sleep 1000' & exec sleep 1000", mark()), 400ms);
+  const pid_t child = marked();
+  const auto others = children_of(getpid());
+  ASSERT_EQ(others.size(), 1U);
+  kill(others.front(), SIGSTOP);
+  while (runs(child) && boot_clock() < deadline + 1s) poll(nullptr, 0, 1);
+  EXPECT_LT(boot_clock(), deadline);
+  EXPECT_TRUE(end_of(guard).stopped);
+}
+
+TEST_F(GuardTest, StopsWhatAKilledGuardHasLeftAndNothingElse) {
+  const pid_t before = fork();
+  if (before == 0) execlp("sleep", "sleep", "1000", nullptr);
+  Guard guard = started(
+      fmt::format("setsid sh -c 'echo $$ > {}; exec sleep 1000' & exec sleep 1000", mark()));
+  const pid_t spared = fork();
+  if (spared == 0) execlp("sleep", "sleep", "1000", nullptr);
+  const pid_t away = marked();
+  for (const pid_t child : children_of(getpid()))
+    if (child != before && child != spared) kill(child, SIGKILL);
+  const Guard::End end = end_of(guard, spared);
+  EXPECT_TRUE(end.stopped);
+  EXPECT_TRUE(end.left.empty() && end.ran_on.empty());
+  EXPECT_FALSE(runs(away));
+  for (const pid_t other : {before, spared}) {
+    EXPECT_TRUE(runs(other));
+    kill(other, SIGKILL);
+    waitpid(other, nullptr, 0);
+  }
+}
+
+// A command that has ended while its guard was stopped has its own status.
+TEST_F(GuardTest, PassesOnTheStatusOfACommandWhenTheGuardIsStopped) {
+  Guard guard = started(fmt::format("echo $$ > {}; sleep 0.1; exit 7", mark()), 600ms);
+  const pid_t command = marked();
+  for (const pid_t child : children_of(getpid())) kill(child, SIGSTOP);
+  const Guard::End end = end_of(guard);
+  EXPECT_FALSE(end.stopped);
+  EXPECT_EQ(exit_status_of(end), 7);
+  EXPECT_FALSE(runs(command));
+}
+
+TEST(Processes, AreNamedUpToFive) {
+  std::vector<Process> processes{{.id = 7, .name = "sleep"}};
+  EXPECT_EQ(names_of(processes), "sleep (pid 7)");
+  for (pid_t id = 11; id < 18; ++id) processes.push_back({.id = id, .name = "job"});
+  EXPECT_EQ(names_of(processes),
+            "sleep (pid 7), job (pid 11), job (pid 12), job (pid 13), job (pid 14) and 3 more");
+}
+
+TEST(CommandCgroup, KillsItsProcesses) {
+  const CommandCgroup group = CommandCgroup::create();
+  if (!group.exists()) GTEST_SKIP() << "needs a writable cgroup (version 2)";
+  const pid_t child = fork();
+  if (child == 0) {
+    group.join();
+    execlp("setsid", "setsid", "sleep", "1000", nullptr);
+  }
+  // It may not have joined yet.
+  int status = 0;
+  while (waitpid(child, &status, WNOHANG) == 0) {
+    group.kill();
+    poll(nullptr, 0, 1);
+  }
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+  group.remove();
 }
 
 TEST(GuardMargin, IsAnEighthOfTheRemainingTimeWithinBounds) {

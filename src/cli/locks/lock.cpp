@@ -159,6 +159,7 @@ class LockRun {
       poll(ends.data(), ends.size(), -1);
       if (const int number = noted_signal()) guard.signal(number);
       if (const auto end = guard.ended()) return *end;
+      if (const auto left = guard.left()) report_left(*left);
       if (ends[1].revents == 0) continue;
       const nanoseconds now = lock.deadline();
       if (now != deadline) guard.extend(now);
@@ -168,9 +169,21 @@ class LockRun {
     }
   }
 
+  // The lock is held until these processes have ended.
+  void report_left(const Guard::Left& left) const {
+    if (arguments_->json)
+      print_state(state(left.killed ? "not_stopped" : "outlived")
+                      .add("processes", static_cast<std::int64_t>(left.processes.size())));
+    else
+      print_error("tempo: {}; lock '{}' stays held meanwhile\n", left_text(left), arguments_->name);
+  }
+
   int finish(const Guard::End& end) const {
     if (end.stopped) {
       print_state(state("lost"));
+      if (!end.left.empty() || !end.ran_on.empty())
+        return print_error(
+            kRanOn, fmt::format("lock '{}' was lost, and {}", arguments_->name, ran_on_text(end)));
       return print_error(kLockLost,
                          fmt::format("lock '{}' was lost; the command was stopped before another "
                                      "machine could get the lock",
