@@ -51,7 +51,8 @@ Steps Rules::window(const Bounds& known) const {
 // Rule 6. With this limit a site asks again only after something has gone wrong.
 Steps Rules::patience(const Bounds& known) const {
   const Steps steps = longest_hold + window(known);
-  if (variant == Variant::silent_second_timeout) return steps;
+  // Long enough for all others, one after another, if none of them crashes.
+  if (variant == Variant::silent_second_timeout) return (members - 1) * times_ratio(steps, known);
   return (readers ? 2 : 1) * times_ratio(steps + handling_steps(*this), known);
 }
 

@@ -65,7 +65,7 @@ enum class Variant : std::uint8_t {
   as_printed,
   printed_window,         // only the window is as printed: it covers one handler of requests
   modulo,                 // the paper's numbers, modulo 2n - 1
-  silent_second_timeout,  // a refusal older than the longest hold and a window no longer counts
+  silent_second_timeout,  // an old refusal no longer counts: one that all others could explain
 };
 
 // Whether a starting site may have run before.

@@ -37,7 +37,7 @@ TEST(MutexRules, PatienceCoversAHoldAndAWindowOfTheSlowest) {
   rules.readers = true;
   EXPECT_EQ(rules.patience(kBounds), 142U);
   rules.variant = Variant::silent_second_timeout;
-  EXPECT_EQ(rules.patience(kBounds), 32U);  // 5 + 27
+  EXPECT_EQ(rules.patience(kBounds), 130U);  // 2 * ((5 + 27) * 2, and one)
 }
 
 // --- rules 1 to 3 ---
@@ -263,7 +263,7 @@ TEST(Mutex, TheSilentSecondTimeoutDoesNotAsk) {
   rules.variant = Variant::silent_second_timeout;
   Harness harness = asking(rules, 5);
   harness.receive(0, negative(5, 4));
-  harness.pass(27 + 31);
+  harness.pass(27 + 129);
   EXPECT_EQ(harness.outputs(), Outputs{});
   harness.pass(1);
   EXPECT_EQ(harness.outputs(), Outputs{"granted 5"});

@@ -72,9 +72,11 @@ TEST(CheckLock, PrintedNumbersViolateExclusionAfterARestart) {
                        .variant = Variant::modulo}),
             "exclusion");
 }
-TEST(CheckLock, SilentSecondTimeoutViolatesExclusion) {
+// A time-out that covers the holds of all others suffices until a site crashes: then its refusers
+// wait for their own time-outs, which begin later.
+TEST(CheckLock, SilentSecondTimeoutViolatesExclusionAfterACrash) {
   const Variant variant = Variant::silent_second_timeout;
-  EXPECT_EQ(broken_in({.contending = 3, .hold = 3, .variant = variant}), "exclusion");
+  expect_sound({.contending = 3, .hold = 3, .variant = variant}, 1'000);
   EXPECT_EQ(broken_in({.contending = 3, .hold = 2, .budget = {.crashes = 1}, .variant = variant}),
             "exclusion");
 }

@@ -152,8 +152,10 @@ TEST(MutexRun, PrintedNumbersViolateExclusion) {
   EXPECT_GT(violations({.entries = 2'000, .variant = Variant::modulo, .sleep = 0, .crashes = 0.3}),
             0U);
 }
-TEST(MutexRun, SilentTimeoutsViolateExclusion) {
-  EXPECT_GT(violations({.entries = 2'000, .variant = Variant::silent_second_timeout}), 10U);
+// In the simulation crashed sites restart and withdraw their refusals; the checker has a
+// counterexample with a site that stays down.
+TEST(MutexRun, SilentTimeoutsSufficeWithoutACrash) {
+  EXPECT_EQ(violations({.entries = 2'000, .variant = Variant::silent_second_timeout}), 0U);
 }
 
 // --- readers and writers ---
@@ -177,10 +179,10 @@ TEST(ReadersWritersRun, TolerateCrashesAndRestarts) {
                   [](const Outcome& sum, const LockSetup&) { EXPECT_EQ(sum.beyond_bound, 0U); });
 }
 
-TEST(ReadersWritersRun, VariantsViolateExclusion) {
-  for (const Variant variant : {Variant::as_printed, Variant::silent_second_timeout})
-    EXPECT_GT(violations({.kind = Kind::rw, .readers = 2, .entries = 2'000, .variant = variant}),
-              10U);
+TEST(ReadersWritersRun, AsPrintedViolateExclusion) {
+  EXPECT_GT(violations(
+                {.kind = Kind::rw, .readers = 2, .entries = 2'000, .variant = Variant::as_printed}),
+            10U);
 }
 
 // --- optimistic readers ---
