@@ -9,8 +9,8 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
-#include <type_traits>
 
 #include "base/check.h"
 
@@ -18,6 +18,15 @@ namespace tempo::wire {
 
 template <class T>
 concept Number = std::integral<T> && !std::same_as<T, bool>;
+
+// Between the order of the machine and that of the wire, in both directions.
+template <Number T>
+T big_endian(T value) {
+  if constexpr (std::endian::native == std::endian::little)
+    return std::byteswap(value);
+  else
+    return value;
+}
 
 class Reader {
  public:
@@ -34,11 +43,9 @@ class Reader {
 
   template <Number T>
   T take() {
-    using Unsigned = std::make_unsigned_t<T>;
-    std::uint64_t value = 0;
-    for (const std::byte byte : take_bytes(sizeof(T)))
-      value = value << 8U | std::to_integer<std::uint64_t>(byte);
-    return std::bit_cast<T>(static_cast<Unsigned>(value));
+    T value;
+    std::memcpy(&value, take_bytes(sizeof(T)).data(), sizeof(T));
+    return big_endian(value);
   }
 
  private:
@@ -59,11 +66,10 @@ class Writer {
 
   template <Number T>
   void put(T value) {
-    using Unsigned = std::make_unsigned_t<T>;
-    const std::uint64_t bits = std::bit_cast<Unsigned>(value);
     CHECK(sizeof(T) <= bytes_.size() - written_);
-    for (std::size_t i = sizeof(T); i-- > 0;)
-      bytes_[written_++] = static_cast<std::byte>(bits >> (8 * i));
+    value = big_endian(value);
+    std::memcpy(bytes_.data() + written_, &value, sizeof(T));
+    written_ += sizeof(T);
   }
 
  private:

@@ -93,6 +93,7 @@ std::string_view name_of(DropReason reason) {
 Codec::Codec(Options options)
     : options_(std::move(options)), liveness_(options_.secret, options_.exchange_interval) {
   if (mutated(Mutation::no_nonce)) options_.nonce = {};
+  set_keys(std::move(options_.keys));
   Directory::Host* self = directory_.admit(options_.self);
   CHECK(self != nullptr);
   self->pinned = true;
@@ -143,15 +144,16 @@ Result<Codec::Received, DropReason> Codec::examine(Instant now, std::uint8_t net
     }
   }
   if (header->cluster != cluster(header->key)) return std::unexpected(DropReason::other_cluster);
-  const Result<Datagram, Error> datagram = parse(*opened, options_.revision);
-  if (!datagram) return refuse_malformed(datagram.error());
-  const auto* const hello = std::get_if<HelloBody>(&datagram->body);
+  Liveness::Held held{.since = now, .arrived = arrived, .network = network};
+  const Datagram& datagram = held.datagram;
+  if (const auto error = parse_into(held.datagram, *header, *opened))
+    return refuse_malformed(*error);
+  const auto* const hello = std::get_if<HelloBody>(&datagram.body);
   if (hello != nullptr && hello->to != options_.nonce && !mutated(Mutation::question_to_other))
     return std::unexpected(DropReason::not_for_us);
-  if (header->sender == options_.self) return receive_own_id(now, network, *datagram);
-  if (hello != nullptr) return receive_hello(now, network, *datagram);
-  return receive(now,
-                 {.since = now, .arrived = arrived, .network = network, .datagram = *datagram});
+  if (header->sender == options_.self) return receive_own_id(now, network, datagram);
+  if (hello != nullptr) return receive_hello(now, network, datagram);
+  return receive(now, held);
 }
 
 // Our own broadcast, a recording of an earlier process of this host, or another machine with our
@@ -237,7 +239,8 @@ Result<Codec::Received, DropReason> Codec::receive(Instant now, const Liveness::
   }
 
   if (!directory_.can_hear(header.sender)) return std::unexpected(DropReason::too_many_hosts);
-  TRY(content, content_of(datagram, held.network, held.arrived));
+  Result<Content, DropReason> content = content_of(datagram, held.network, held.arrived);
+  if (!content) return std::unexpected(content.error());
   const bool newest = !same || header.number > known->window.highest();
   Directory::Host* const host = believe(now, held.network, header, proved);
   CHECK(host != nullptr);
@@ -250,7 +253,7 @@ Result<Codec::Received, DropReason> Codec::receive(Instant now, const Liveness::
     release(now, held.network, from);
   else if (liveness_.ageing(now, host->proved))
     ask(now, held.network, from);
-  return Received{.from = host->node, .proved = proved, .content = content};
+  return Received{.from = host->node, .proved = proved, .content = *std::move(content)};
 }
 
 // Null: too many hosts.
@@ -421,8 +424,20 @@ bool Codec::carries_name(const Datagram::Body& body) {
          (group != nullptr && group->kind == GroupBody::Kind::heartbeat);
 }
 
+void Codec::set_keys(auth::Keyring keys) {
+  options_.keys = std::move(keys);
+  clusters_.clear();
+  for (const auth::KeyLine& line : options_.keys.lines()) {
+    const std::uint32_t id = auth::key_id(line.key);
+    clusters_.push_back(
+        {.key = KeyId{id}, .cluster = ClusterId{options_.keys.cluster_id(options_.cluster, id)}});
+  }
+}
+
 ClusterId Codec::cluster(KeyId key) const {
-  return ClusterId{options_.keys.cluster_id(options_.cluster, std::to_underlying(key))};
+  const auto known = std::ranges::find(clusters_, key, &ClusterOfKey::key);
+  CHECK(known != clusters_.end());  // the keyring has opened the datagram, or seals it
+  return known->cluster;
 }
 
 std::size_t Codec::write(Datagram& datagram, std::span<std::byte, kMaxBytes> out) {

@@ -99,7 +99,7 @@ class Codec {
   // another incarnation.
   std::size_t crash_hint(std::span<std::byte, kMaxBytes> out);
 
-  void set_keys(auth::Keyring keys) { options_.keys = std::move(keys); }
+  void set_keys(auth::Keyring keys);
 
   const Directory& directory() const { return directory_; }
   Directory& directory() { return directory_; }
@@ -155,7 +155,14 @@ class Codec {
   void note_revision(std::span<const std::byte> bytes);
   ClusterId cluster(KeyId key) const;
 
+  // The id of the cluster under one of our keys; a hash, computed once for each key.
+  struct ClusterOfKey {
+    KeyId key = kNoKey;
+    ClusterId cluster{};
+  };
+
   Options options_;
+  std::vector<ClusterOfKey> clusters_;  // one for each line of the keyring
   Directory directory_;
   NodeId self_;
   Liveness liveness_;

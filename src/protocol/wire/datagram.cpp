@@ -172,7 +172,7 @@ std::optional<Error> read_one_of(std::variant<Bodies...>& body, Section section,
 // Reads the sections of a datagram one by one.
 class Parser {
  public:
-  explicit Parser(const Header& header) : datagram_{.header = header} {}
+  explicit Parser(Datagram& datagram) : datagram_(datagram) {}
 
   std::optional<Error> add(Section section, Reader in) {
     if (const auto error = read(section, in)) return error;
@@ -182,14 +182,14 @@ class Parser {
     return std::nullopt;
   }
 
-  Result<Datagram, Error> finish() {
-    if (std::popcount(seen_ & kBodyBits) > 1) return std::unexpected(Error::two_bodies);
+  std::optional<Error> finish() {
+    if (std::popcount(seen_ & kBodyBits) > 1) return Error::two_bodies;
     auto* const lock = std::get_if<LockBody>(&datagram_.body);
     auto* const group = std::get_if<GroupBody>(&datagram_.body);
     if ((seen_ & kBodyBits) == 0 || (!standings_.empty() && !seen(Section::pass)) ||
         ((seen_ & kLockPartBits) != 0 && lock == nullptr) ||
         (seen(Section::signatures) && group == nullptr))
-      return std::unexpected(Error::no_body);
+      return Error::no_body;
     if (lock != nullptr) {
       lock->pass = pass_;
       lock->pass.standings = standings_;
@@ -197,7 +197,7 @@ class Parser {
       lock->next = next_voters_;
     }
     if (group != nullptr) group->signatures = signatures_.signatures;
-    return datagram_;
+    return std::nullopt;
   }
 
  private:
@@ -232,7 +232,7 @@ class Parser {
     standings_.push_back(standing);
     return std::nullopt;
   }
-  Datagram datagram_;
+  Datagram& datagram_;
   std::uint32_t seen_ = 0;  // the sections read, but no standings
   // Sections of a lock, and of a group.
   LockPass pass_;
@@ -279,19 +279,27 @@ std::optional<Header> stated_header(std::span<const std::byte> bytes) {
   return common ? std::optional(common->header) : std::nullopt;
 }
 
-Result<Datagram, Error> parse(std::span<const std::byte> bytes, std::uint8_t own) {
-  TRY(header, read_header(bytes, std::nullopt, own));
-  Parser parser(header);
+std::optional<Error> parse_into(Datagram& datagram, const Header& header,
+                                std::span<const std::byte> bytes) {
+  CHECK(bytes.size() >= kHeaderBytes);
+  datagram.header = header;
+  Parser parser(datagram);
   Reader in(bytes.subspan(kHeaderBytes));
   while (in.left() > 0) {
-    if (in.left() < kSectionHeadBytes) return std::unexpected(Error::bad_section);
+    if (in.left() < kSectionHeadBytes) return Error::bad_section;
     const Section section{in.take<std::uint8_t>()};
     const auto length = in.take<std::uint8_t>();
-    if (in.left() < length) return std::unexpected(Error::bad_section);
-    if (const auto error = parser.add(section, Reader(in.take_bytes(length))))
-      return std::unexpected(*error);
+    if (in.left() < length) return Error::bad_section;
+    if (const auto error = parser.add(section, Reader(in.take_bytes(length)))) return error;
   }
   return parser.finish();
+}
+
+Result<Datagram, Error> parse(std::span<const std::byte> bytes, std::uint8_t own) {
+  TRY(header, read_header(bytes, std::nullopt, own));
+  Result<Datagram, Error> datagram;
+  if (const auto error = parse_into(*datagram, header, bytes)) return std::unexpected(*error);
+  return datagram;
 }
 
 std::size_t write(const Datagram& datagram, std::span<std::byte, kMaxBytes> out) {

@@ -242,6 +242,9 @@ struct Datagram {
 
 // Parses a datagram without its authenticator. `own` is the revision of the receiver.
 Result<Datagram, Error> parse(std::span<const std::byte> bytes, std::uint8_t own = kRevision);
+// The same for a datagram whose header has been parsed, into one that is new: a datagram is large.
+std::optional<Error> parse_into(Datagram& datagram, const Header& header,
+                                std::span<const std::byte> bytes);
 
 // Parses only the header of a datagram with its authenticator: the receiver needs the key id to
 // authenticate the rest.

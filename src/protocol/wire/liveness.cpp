@@ -31,8 +31,17 @@ std::uint64_t Liveness::span_of(Instant now) const {
   return static_cast<std::uint64_t>(span) + kSpans;
 }
 
-std::uint64_t Liveness::hash(std::uint64_t span, const Process& process,
-                             std::uint32_t changes) const {
+std::uint64_t Liveness::hash(const Question& question) const {
+  const std::uint64_t place =
+      (std::to_underlying(question.process.host) * 2 + question.span % 2) % kHashes;
+  Hash& known = hashes_[place];
+  if (known.value == 0 || known.of != question)
+    known = {.of = question, .value = computed(question)};
+  return known.value;
+}
+
+std::uint64_t Liveness::computed(const Question& question) const {
+  const auto& [process, span, changes] = question;
   if (mutated(Mutation::one_challenge_for_all)) return kTop | 1 << kSpanBits | span % kSpans;
   std::array<std::byte, 32> text;
   Writer out(text);
@@ -48,7 +57,7 @@ std::uint64_t Liveness::hash(std::uint64_t span, const Process& process,
 
 std::uint64_t Liveness::challenge(Instant now, const Process& process,
                                   std::uint32_t changes) const {
-  return hash(span_of(now), process, changes);
+  return hash({.process = process, .span = span_of(now), .changes = changes});
 }
 
 Liveness::Response Liveness::judge(Instant now, const Process& process, std::uint32_t changes,
@@ -56,7 +65,8 @@ Liveness::Response Liveness::judge(Instant now, const Process& process, std::uin
   if (response == 0) return Response::none;
   const std::uint64_t span = span_of(now);
   const std::uint64_t age = (span - response) % kSpans;
-  if (hash(span - age, process, changes) != response && !mutated(Mutation::any_response))
+  if (hash({.process = process, .span = span - age, .changes = changes}) != response &&
+      !mutated(Mutation::any_response))
     return Response::foreign;
   return age < 2 || mutated(Mutation::old_response) ? Response::current : Response::old;
 }

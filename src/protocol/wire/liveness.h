@@ -105,12 +105,29 @@ class Liveness {
     bool spend(Instant now);
   };
 
-  std::uint64_t hash(std::uint64_t span, const Process& process, std::uint32_t changes) const;
+  // Everything that a challenge depends on beside the secret.
+  struct Question {
+    Process process{};
+    std::uint64_t span = 0;
+    std::uint32_t changes = 0;
+
+    bool operator==(const Question&) const = default;
+  };
+  struct Hash {
+    Question of{};
+    std::uint64_t value = 0;  // 0: none computed yet
+  };
+  static constexpr std::size_t kHashes = 64;  // a power of two
+
+  std::uint64_t hash(const Question& question) const;
+  std::uint64_t computed(const Question& question) const;
   std::uint64_t span_of(Instant now) const;
   void purge(Instant now);
   void forget(std::map<Key, Asked>::iterator entry);
 
   auth::Key secret_;
+  // Hashes computed last, by host and span: each datagram of a peer asks for the same ones.
+  mutable std::array<Hash, kHashes> hashes_{};
   Nanos period_;
   std::map<Key, Asked> asked_;
   std::size_t held_ = 0;  // datagrams in `asked_`
