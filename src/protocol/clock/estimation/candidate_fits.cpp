@@ -74,6 +74,14 @@ void CandidateFits::fit(const Slots& slots, bool opened) {
     }
 }
 
+void CandidateFits::reject(std::size_t from) {
+  for (const Kind kind : kKinds)
+    for (std::size_t k = from; k < kWindows.size(); ++k) {
+      candidates_[kind][k].bent = true;
+      history_.back()[kind][k] = kNaN;
+    }
+}
+
 std::optional<double> CandidateFits::past_value(Kind kind, std::size_t window,
                                                 std::size_t age) const {
   if (age >= history_.size()) return std::nullopt;

@@ -22,6 +22,9 @@ struct Candidate {
   Line theta;
   double margin = 0;     // of an envelope, in seconds
   bool present = false;  // its window is full and has enough slots that count
+  bool bent = false;     // its window lies over a change of the clock's rate
+
+  bool usable() const { return present && !bent; }
 };
 
 class CandidateFits {
@@ -29,6 +32,9 @@ class CandidateFits {
   // Fits every full window. `opened`: the newest slot is new since the last call.
   void fit(const Slots& slots, bool opened);
   const PerCandidate<Candidate>& candidates() const { return candidates_; }
+
+  // Windows from this one on lie over a bend: their lines do not count, nor are they stored.
+  void reject(std::size_t from);
 
   // A candidate's theta at the slot `age` slots ago, computed when that slot was the newest; empty:
   // there was no candidate.

@@ -99,7 +99,7 @@ Combination from_start(const Slots& slots, const CandidateFits& fits, double rat
   }
   std::size_t longest = 0;
   for (std::size_t k = 0; k < kWindows.size(); ++k)
-    if (fits.candidates()[Kind::envelope][k].present) longest = k;
+    if (fits.candidates()[Kind::envelope][k].usable()) longest = k;
   const Candidate& candidate = fits.candidates()[Kind::envelope][longest];
   return {.theta = candidate.theta,
           .sigma = std::max(std::min(candidate.margin, range_of_trips(slots)) / 4, 0.25e-6),
@@ -120,7 +120,7 @@ Combination combine(const Slots& slots, const CandidateFits& fits, const Scores&
     if (slots.opened() <= kGrowthSlots) grow(of_kind, scores, fits, kind);
     raise_noise(of_kind, noise, scores.tested_noise(kind), kind);
     for (std::size_t k = 0; k < kWindows.size(); ++k) {
-      if (!fits.candidates()[kind][k].present) of_kind[k] = kInfinite;
+      if (!fits.candidates()[kind][k].usable()) of_kind[k] = kInfinite;
       if (kind == Kind::least_squares) of_kind[k] *= kLeastSquaresFactor;
       if (of_kind[k] < least) {
         least = of_kind[k];

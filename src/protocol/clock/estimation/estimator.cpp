@@ -37,7 +37,7 @@ bool Estimator::suspects(const Exchange& exchange) {
   if (slots_.size() > kBefore && slots_.back(kBefore).number > changed_in_) {
     const Slot& before = slots_.back(kBefore);
     const double age = frame_.seconds(exchange.heard) - before.theta.origin;
-    const double sigma = grown(before.sigma, age, span_);
+    const double sigma = grown(before.sigma, age, before.span);
     if (OutlierFilter::suspects(corrected(*raw), before.theta, sigma, earlier_stats_)) return true;
   }
   const Estimate now = at(exchange.heard);
@@ -83,6 +83,7 @@ void Estimator::close_slot() {
   const auto longer = path_.close(slots_, delay_stats_, now_.theta, now_.kind);
   if (!longer) return;
   changed_in_ = slots_.newest().number;
+  bends_.forget();
   for (const Direction direction : kDirections) {
     if (longer->by[index(direction)] == 0) continue;
     slots_.lower(direction, longer->by[index(direction)], longer->slots[index(direction)]);
@@ -104,8 +105,10 @@ void Estimator::apply(const Verdict& verdict) {
       break;
     case old_path:
       correction_[index(verdict.direction)] -= verdict.by;
+      bends_.forget();
       break;
     case shorter_path:
+      bends_.forget();
       slots_.lower(verdict.direction, verdict.by, slots_.size());
       slots_.lower(other(verdict.direction), verdict.other_by, slots_.size());
       fits_.shift(sign(verdict.direction) * (verdict.by - verdict.other_by) / 2, Slots::kKept);
@@ -120,12 +123,15 @@ void Estimator::apply(const Verdict& verdict) {
 
 void Estimator::refit(bool opened) {
   fits_.fit(slots_, opened);
+  bends_.judge(fits_, opened);
+  fits_.reject(bends_.first_bent());
   if (opened) scores_.judge(slots_, fits_);
   now_ = combine(slots_, fits_, scores_, now_.theta.rate);
   drift_ = drift_allowance(slots_, fits_, now_, options_.drift);
   span_ = span_of(slots_, now_.window);
   slots_.newest().theta = now_.theta;
   slots_.newest().sigma = now_.sigma;
+  slots_.newest().span = span_;
 }
 
 }  // namespace tempo::clock

@@ -16,6 +16,7 @@
 #include <cstddef>
 
 #include "base/units.h"
+#include "protocol/clock/estimation/bend_detector.h"
 #include "protocol/clock/estimation/candidate_fits.h"
 #include "protocol/clock/estimation/combination.h"
 #include "protocol/clock/estimation/delay_stats.h"
@@ -88,6 +89,7 @@ class Estimator {
   Frame frame_;
   Slots slots_;
   CandidateFits fits_;
+  BendDetector bends_;
   Scores scores_;
   DelayStats delay_stats_;
   DelayStats earlier_stats_;  // the previous measurement of delay_stats_

@@ -20,7 +20,7 @@ void Scores::judge(const Slots& slots, const CandidateFits& fits) {
     const std::size_t reference = reference_[index(kind)];
     const std::size_t age = kWindows[reference];
     const Candidate& future = fits.candidates()[kind][reference];
-    if (age >= slots.size() || !future.present) continue;
+    if (age >= slots.size() || !future.usable()) continue;
     const double truth = future.theta.at(slots.back(age).time);
     const auto own = fits.past_value(kind, reference, age);
     if (!own) continue;

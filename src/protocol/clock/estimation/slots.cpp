@@ -49,7 +49,8 @@ bool Slots::add(const Sample& corrected, const Sample& raw, double rate) {
                     .round_trip = corrected.round_trip(),
                     .noise = 0,
                     .theta = {},
-                    .sigma = 0});
+                    .sigma = 0,
+                    .span = 1});
   ++opened_;
   if (opened_ % kLimitEvery == 0) measure_outlier_limit();
   newest().noise = measure_noise();

@@ -28,6 +28,7 @@ struct Slot {
   double noise = 0;             // median minus minimum of the round trips when it was opened
   Line theta;                   // combined line after its last sample
   double sigma = 0;             // standard error of theta
+  double span = 1;              // span of the best window of theta, in seconds
 
   double raw_of(Direction direction) const { return raw[index(direction)]; }
 };

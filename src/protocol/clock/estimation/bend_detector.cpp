@@ -1,0 +1,38 @@
+#include "protocol/clock/estimation/bend_detector.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tempo::clock {
+namespace {
+
+constexpr double kHorizon = 256;       // slots that the usual margin remembers
+constexpr double kBentHorizon = 2048;  // the same while a window lies over a bend
+constexpr double kGate = 6;            // mean deviations below the usual margin
+constexpr double kLeast = 0.1e-6;      // seconds; added to the gate
+
+}  // namespace
+
+void BendDetector::judge(const CandidateFits& fits, bool opened) {
+  first_bent_ = kWindows.size();
+  for (std::size_t k = 0; k < kWindows.size(); ++k) {
+    const Candidate& envelope = fits.candidates()[Kind::envelope][k];
+    if (!envelope.present) break;
+    Usual& usual = usual_[k];
+    const double gap = envelope.margin - usual.margin;
+    const bool bent =
+        usual.slots >= static_cast<double>(kWindows[k]) && -gap > kGate * usual.deviation + kLeast;
+    if (bent) first_bent_ = std::min(first_bent_, k);
+    if (!opened) continue;
+    usual.slots = std::min(usual.slots + 1, kHorizon);
+    const double gain = 1 / std::max(usual.slots, bent ? kBentHorizon : 0);
+    usual.margin += gap * gain;
+    usual.deviation += (std::abs(gap) - usual.deviation) * gain;
+  }
+  if (first_bent_ == kWindows.size())
+    run_ = 0;
+  else if (opened)
+    ++run_;
+}
+
+}  // namespace tempo::clock
