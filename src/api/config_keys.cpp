@@ -142,6 +142,36 @@ const std::vector<Key>& keys() {  // NOLINT(readability-function-size): one tabl
          settings.step_limit = from_ms(std::get<double>(value));
        },
        nullptr},
+      {{"max-delay-ms", "a number from 0.001 to 86400000", "100",
+        "Exchanges with a longer round trip are not used, in milliseconds: they neither step nor "
+        "synchronize the clock"},
+       Kind::number,
+       0.001,
+       kDayMs,
+       [](Settings& settings, const Value& value) {
+         settings.max_delay = from_ms(std::get<double>(value));
+       },
+       nullptr},
+      {{"drift-allowance-ppm", "a number from 0.01 to 200", "0.15",
+        "Error of a measured frequency that the error bound allows for in addition to the error "
+        "that the measurements show; 1 where the temperature changes suddenly"},
+       Kind::number,
+       0.01,
+       200,
+       [](Settings& settings, const Value& value) {
+         settings.drift_allowance = std::get<double>(value) * 1e-6;
+       },
+       nullptr},
+      {{"rate-jump-max-ppm", "a number from 0 to 200", "0",
+        "Largest sudden change of the frequency of this machine's clock that the error bound "
+        "allows for before exchanges show it; a larger value widens the bound"},
+       Kind::number,
+       0,
+       200,
+       [](Settings& settings, const Value& value) {
+         settings.rate_jump_max = std::get<double>(value) * 1e-6;
+       },
+       nullptr},
       {{"bound-alarm-us", "a number from 0.001 to 86400000000", "none",
         "Call the hook when the error bound exceeds this value, in microseconds"},
        Kind::number,

@@ -52,6 +52,9 @@ struct Settings {
   ClockKind clock = ClockKind::system;      // clock
   SoftwareClock software{};                 // [software-clock]
   Nanos step_limit = 500ms;                 // step-limit-ms
+  Nanos max_delay = 100ms;                  // max-delay-ms
+  double drift_allowance = 0.15e-6;         // drift-allowance-ppm, stored as a fraction
+  double rate_jump_max = 0;                 // rate-jump-max-ppm, stored as a fraction
   std::optional<Nanos>
       bound_alarm;               // bound-alarm-us: error bound that triggers the hook; unset: never
   std::uint8_t lock_expect = 0;  // locks.expect: number of voters; 0: no locks

@@ -58,6 +58,9 @@ const std::map<std::string, std::string>& samples() {
       {"priority", "3"},
       {"clock", "\"software\""},
       {"step-limit-ms", "250.5"},
+      {"max-delay-ms", "20"},
+      {"drift-allowance-ppm", "1"},
+      {"rate-jump-max-ppm", "5"},
       {"bound-alarm-us", "750"},
       {"log-level", "\"error\""},
       {"state-dir", "\"/tmp/state\""},
@@ -132,6 +135,9 @@ TEST(Settings, ReadEveryKeyOfAFile) {
     priority = 3
     clock = "software"
     step-limit-ms = 250.5
+    max-delay-ms = 20
+    drift-allowance-ppm = 1
+    rate-jump-max-ppm = 5
     bound-alarm-us = 750
     state-dir = "/tmp/state"
     socket = "/tmp/tempod.sock"

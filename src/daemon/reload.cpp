@@ -79,6 +79,12 @@ constexpr std::array kRows{
         [](const Settings& settings) {
           return fmt::format("{:.6f}", static_cast<double>(settings.step_limit.count()) * 1e-6);
         }},
+    Row{"max-delay-ms", same<&Settings::max_delay>, take<&Settings::max_delay>,
+        [](const Settings& settings) {
+          return fmt::format("{:.6f}", static_cast<double>(settings.max_delay.count()) * 1e-6);
+        }},
+    Row{"drift-allowance-ppm", same<&Settings::drift_allowance>},
+    Row{"rate-jump-max-ppm", same<&Settings::rate_jump_max>},
     Row{"bound-alarm-us", same<&Settings::bound_alarm>, take<&Settings::bound_alarm>,
         [](const Settings& settings) {
           return settings.bound_alarm

@@ -28,8 +28,12 @@ using node::Node;
 constexpr Nanos kHousekeeping = 1s;  // interval of housekeeping
 
 node::SyncRules sync_rules(const config::Settings& settings) {
-  return {
-      .interval = settings.timing.adjtime, .step_limit = settings.step_limit, .follow_ups = true};
+  return {.interval = settings.timing.adjtime,
+          .step_limit = settings.step_limit,
+          .max_delay = settings.max_delay,
+          .drift = settings.drift_allowance,
+          .rate_jump = settings.rate_jump_max,
+          .follow_ups = true};
 }
 
 // The rules must outlive the host.

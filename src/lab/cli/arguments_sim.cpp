@@ -126,6 +126,14 @@ void describe_sim_sync_accidents(CLI::App& command, SimSyncArguments& arguments)
          "step of the first client's clock at the change");
   option(command, "--rate-jump", arguments.rate_jump,
          "step of the first client's frequency at the change");
+  command.add_option("--disturb", arguments.disturb,
+                     "disturb one clock, and repeat the option for more: NODE:rate:5ppm@SECOND "
+                     "changes its frequency, NODE:jump:-200us@SECOND its time, "
+                     "NODE:ramp:5ppm/SECONDS@SECOND its frequency little by little, as a change of "
+                     "temperature does; node 0 is the first master");
+  option(command, "--rate-jump-max", arguments.rate_jump_max,
+         "sudden change of a frequency that every error bound allows for, such as 20ppm; as "
+         "tempod's rate-jump-max-ppm");
   option(command, "--diurnal", arguments.diurnal,
          "factor by which queues are longer in the middle of every hour");
   option(command, "--churn", arguments.churn,
@@ -166,6 +174,7 @@ void describe_sim_sync(CLI::App& command, SimSyncArguments& arguments) {
       "Examples:\n"
       "  tempo-lab sim sync --jitter exp:10us --seeds 5\n"
       "  tempo-lab sim sync --clients 6 --liars 2:drifting --lying-master\n"
+      "  tempo-lab sim sync --disturb 1:rate:5ppm@2000 --disturb 2:ramp:-5ppm/300@2000\n"
       "  tempo-lab sim sync --kill-master-at 2500 --html killed.html\n"
       "  tempo-lab sim sync --trusted 3 --utc-liars 1 --seconds 20000 --discard 10000\n"
       "  tempo-lab sim sync --clients 7 --isolated --jitter exp:10us --json");

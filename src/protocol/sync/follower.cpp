@@ -17,6 +17,19 @@ constexpr double kFreshSuffices = 0.95;       // weight of the new reference tha
 constexpr double kMarginSigmas = 16;          // standard errors
 constexpr Nanos kContradictionMargin = 50us;  // beyond the bounds of an old and a new master
 
+// A smaller offset is closed by slewing within kLongestSlew, even if the clock is certainly wrong.
+constexpr Nanos kLongestSlew = 60s;
+
+clock::Estimator::Options estimator_options(const SyncRules& rules) {
+  clock::Estimator::Options options;
+  options.drift = rules.drift + rules.rate_jump;
+  return options;
+}
+
+Nanos round_trip_of(const clock::Exchange& exchange) {
+  return (exchange.heard - exchange.asked) - (exchange.answered - exchange.received);
+}
+
 Nanos bound_of(const clock::Estimate& estimate) {
   return std::max(estimate.latest - estimate.theta, estimate.theta - estimate.earliest);
 }
@@ -25,9 +38,10 @@ Nanos bound_of(const clock::Estimate& estimate) {
 
 // --- the reference ---
 
-void Follower::hold_own(Instant now, Nanos bound, const std::optional<clock::Holdover>& own) {
-  rate_known_ = own && own->drift <= kHeldWander;
-  held_.lose(now, bound, drift());
+void Follower::hold_own(const SyncStep& step, Nanos bound,
+                        const std::optional<clock::Holdover>& own) {
+  rate_known_ = own && own->drift < kUnknownRate;
+  held_.lose(step.now(), bound, drift(step.rules));
   if (own) held_.hold_own(*own);
   held_.forget_records();
 }
@@ -37,11 +51,11 @@ void Follower::hold_own(Instant now, Nanos bound, const std::optional<clock::Hol
 void Follower::hold(SyncStep& step) {
   const Instant now = step.now();
   if (corrected_) {
-    held_.lose(now, usual_reading(now, step.clock, step.rules).bound(), drift());
+    held_.lose(now, usual_reading(now, step.clock, step.rules).bound(), drift(step.rules));
     if (!held_.line() || !objection_.raised()) {
       const clock::Estimate estimate = estimator_->at(now);
       if (!held_.has_records())
-        held_.record(record_of(now, estimate, known_at(now, estimate, step.clock.servo)));
+        held_.record(record_of(step, estimate, known_at(now, estimate, step.clock.servo)));
       held_.hold_record(last_heard_, false);
     }
   }
@@ -51,7 +65,7 @@ void Follower::hold(SyncStep& step) {
 void Follower::follow(SyncStep& step, NodeId master) {
   if (reference_ != kNobody) hold(step);
   reference_ = master;
-  estimator_.emplace(0.0);
+  estimator_.emplace(0.0, estimator_options(step.rules));
   exchanges_.begin(step);
   published_ = {};
   first_heard_ = kNever;
@@ -147,7 +161,9 @@ void Follower::complete(SyncStep& step, Exchanges::Pending& pending) {
                                  .received = WallTime{done.received},
                                  .answered = WallTime{done.sent},
                                  .heard = done.heard};
-  if (!done.counts || is_impossible(step, exchange) || !estimator_->add(exchange)) return;
+  // A long round trip says little, and must not synchronize or step a clock.
+  if (!done.counts || round_trip_of(exchange) > step.rules.max_delay) return;
+  if (is_impossible(step, exchange) || !estimator_->add(exchange)) return;
   ++measured_;
   heard_.reset();
   if (correction_due_) correct(step);
@@ -226,14 +242,14 @@ Follower::Known Follower::known_at(Instant now, const clock::Estimate& estimate,
   return known;
 }
 
-clock::Holdover Follower::record_of(Instant now, const clock::Estimate& estimate,
+clock::Holdover Follower::record_of(const SyncStep& step, const clock::Estimate& estimate,
                                     const Known& known) const {
-  return {.line = clock::SteeredClock(now, known.time, -known.rate),
-          .since = now,
+  return {.line = clock::SteeredClock(step.now(), known.time, -known.rate),
+          .since = step.now(),
           .sigma = in_seconds(known.sigma),
           .span = in_seconds(estimate.span),
           .bound = bound_of(estimate) + published_.bound,
-          .drift = drift()};
+          .drift = drift(step.rules)};
 }
 
 std::optional<Nanos> Follower::error(Instant now, const LocalClock& clock) const {
@@ -264,12 +280,15 @@ void Follower::correct(SyncStep& step) {
   const Known known = known_at(now, estimate, step.clock.servo);
   rate_known_ |= knows_rate(now, estimate);
   if (known.fresh > kFreshSuffices) held_.drop_line();
-  if (!objection_.lasts(now)) held_.record(record_of(now, estimate, known));
+  if (!objection_.lasts(now)) held_.record(record_of(step, estimate, known));
   // Address resolution may have delayed the first exchanges in one direction. Until the first
   // contact is over, a node that was set wrongly is set again.
   const Nanos worth_a_step = corrected_ ? kWorthAStep : Nanos{0};
   const Nanos limit = step.rules.step_limit;
-  const Nanos from = may_step_ ? std::min(worth_a_step, limit) : limit;
+  Nanos from = may_step_ ? std::min(worth_a_step, limit) : limit;
+  // A clock that is certainly wrong must not be wrong for minutes.
+  if (excludes(now, step.shows(), published_.bound) && !held_.line())
+    from = std::min(from, share_of(kLongestSlew, clock::Servo::kMaxFrequency));
   const clock::Aim aim{.theta = raw_of(now) - known.time.time_since_epoch(), .rate = known.rate};
   if (estimator_->exchanges() >= step.rules.first_burst) may_step_ = false;
   corrected_ = true;
@@ -290,6 +309,25 @@ Reading Follower::reading(Instant now, const LocalClock& clock, const SyncRules&
   reading.latest =
       std::max(reading.latest, published_.network_at(raw_of(now) - theta.earliest) + doubt);
   return reading;
+}
+
+std::optional<BoundParts> Follower::bound_parts(Instant now, const Reading& reading) const {
+  if (!estimator_ || !estimator_->ready() || reading.status == Reading::Status::unsynchronized)
+    return std::nullopt;
+  const Nanos whole = reading.bound();
+  Nanos rest = whole;
+  const auto part = [&rest](Nanos most) {
+    const Nanos taken = std::clamp(most, Nanos{0}, rest);
+    rest -= taken;
+    return taken;
+  };
+  BoundParts parts{.age = now - last_heard_};
+  parts.round_trip = part(bound_of(estimator_->at(last_heard_)));
+  parts.reference = part(published_.bound);
+  parts.drift = part(bound_of(estimator_->at(now)) - bound_of(estimator_->at(last_heard_)) +
+                     share_of(parts.age, kMasterWander));
+  parts.other = rest;
+  return parts;
 }
 
 Reading Follower::usual_reading(Instant now, const LocalClock& clock,

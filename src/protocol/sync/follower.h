@@ -60,7 +60,7 @@ class Follower {
   Nanos held_bound() const { return held_.bound(); }
   // The node was master until now and follows another node next. `own`: network time by its clock;
   // nullopt: it cannot be extrapolated.
-  void hold_own(Instant now, Nanos bound, const std::optional<clock::Holdover>& own);
+  void hold_own(const SyncStep& step, Nanos bound, const std::optional<clock::Holdover>& own);
 
   void follow(SyncStep& step, NodeId master);
   // The node leads from now on. Returns network time as it knows it; nullopt: it does not.
@@ -74,6 +74,8 @@ class Follower {
   void set(SyncStep& step);
 
   Reading reading(Instant now, const LocalClock& clock, const SyncRules& rules) const;
+  // What the bound of `reading` consists of; nullopt: there is no estimate yet.
+  std::optional<BoundParts> bound_parts(Instant now, const Reading& reading) const;
   // Our clock minus network time by the last estimate; nullopt: no estimate yet.
   std::optional<Nanos> error(Instant now, const LocalClock& clock) const;
 
@@ -118,9 +120,12 @@ class Follower {
   bool excludes(Instant now, WallTime time, Nanos doubt) const;
   bool knows_rate(Instant now, const clock::Estimate& estimate) const;
   Known known_at(Instant now, const clock::Estimate& estimate, const clock::Servo& servo) const;
-  clock::Holdover record_of(Instant now, const clock::Estimate& estimate, const Known& known) const;
+  clock::Holdover record_of(const SyncStep& step, const clock::Estimate& estimate,
+                            const Known& known) const;
   Reading usual_reading(Instant now, const LocalClock& clock, const SyncRules& rules) const;
-  double drift() const { return rate_known_ ? kHeldWander : kUnknownRate; }
+  double drift(const SyncRules& rules) const {
+    return rate_known_ ? kHeldWander + rules.rate_jump : kUnknownRate;
+  }
 
   NodeId reference_ = kNobody;
   std::optional<clock::Estimator> estimator_;  // of the reference's raw clock; set while following

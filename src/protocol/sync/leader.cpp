@@ -54,7 +54,7 @@ std::optional<clock::Holdover> Leader::end(SyncStep& step) {
            .sigma = std::max(worst->sigma, kSigma),
            .span = std::min(worst->span, kSpan),
            .bound = worst->bound,
-           .drift = worst->rate_known ? kHeldWander : kUnknownRate};
+           .drift = worst->rate_known ? kHeldWander + step.rules.rate_jump : kUnknownRate};
     own->line.set_rate(step.now(), -step.clock.servo.rate());
   }
   leads_ = false;

@@ -46,6 +46,49 @@ TEST(Node, BoundsContainNetworkTime) {
   }
 }
 
+// Delays that nobody can bound well must not set a clock: such a node stays unsynchronized.
+TEST(Node, ALongRoundTripNeitherStepsNorSynchronizes) {
+  SyncRules strict;
+  strict.max_delay = 150us;
+  NodeWorld network({.nodes = 3, .sync = strict});  // every round trip takes 200 us at least
+  network.start_all();
+  network.run(20s);
+  ASSERT_NE(network.master(), kNobody);
+  EXPECT_EQ(network.watch().steps, 0U);
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    if (NodeId{i} == network.master()) continue;
+    EXPECT_EQ(network.reading(i).status, Reading::Status::unsynchronized);
+  }
+}
+
+// The parts add up to the bound, whatever the status.
+TEST(Node, BoundConsistsOfItsParts) {
+  NodeWorld network({.nodes = 4, .seed = 3});
+  network.start_all();
+  int parts_seen = 0;
+  const auto check = [&](int rounds) {
+    for (int round = 0; round < rounds; ++round) {
+      network.run(97ms);
+      for (std::uint32_t i = 0; i < 4; ++i) {
+        if (!network.world().up(NodeId{i})) continue;
+        const Instant now = network.world().local_now(NodeId{i});
+        const Sync& sync = network.world().machine(NodeId{i}).sync();
+        const auto parts = sync.bound_parts(now);
+        EXPECT_FALSE(parts && sync.leads());
+        if (!parts) continue;
+        ++parts_seen;
+        EXPECT_EQ(parts->round_trip + parts->drift + parts->reference + parts->other,
+                  sync.reading(now).bound());
+        EXPECT_GE(std::min({parts->round_trip, parts->drift, parts->reference, parts->other}), 0ns);
+      }
+    }
+  };
+  check(200);
+  network.world().crash(network.master());  // holdover, then another master
+  check(300);
+  EXPECT_GT(parts_seen, 500);
+}
+
 // The masters of a young network resign before anybody knows the rate of a clock, so that network
 // time bends with each of them. Former masters and their followers took the rate of their line for
 // known: they kept to lines that were milliseconds off for a minute, objected to the master, and

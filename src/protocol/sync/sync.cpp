@@ -63,7 +63,7 @@ void Sync::follow(SyncStep& step, NodeId master) {
   Nanos bound = leader_.bound(step.now());
   const std::optional<clock::Holdover> own = leader_.end(step);
   if (own) bound += own->bound;
-  if (led) follower_.hold_own(step.now(), bound, own);
+  if (led) follower_.hold_own(step, bound, own);
   follower_.follow(step, master);
 }
 

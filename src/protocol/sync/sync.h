@@ -69,6 +69,15 @@ class Sync {
 
   const clock::SteeredClock& steered_clock() const { return clock_.steered; }
   Reading reading(Instant now) const;
+  // What the bound of `reading(now)` consists of; nullopt: this node leads, or has no estimate.
+  std::optional<BoundParts> bound_parts(Instant now) const {
+    return leads() ? std::nullopt : follower_.bound_parts(now, reading(now));
+  }
+  // Error bound of the UTC that this node carries; nullopt: it carries none.
+  std::optional<Nanos> utc_bound(Instant now) const {
+    const auto claim = utc_.claim(now, clock_.steered.at(now));
+    return claim ? std::optional(claim->bound) : std::nullopt;
+  }
   // kNobody: this node leads, or has no master yet.
   NodeId reference() const { return follower_.reference(); }
   bool leads() const { return leader_.leads(); }

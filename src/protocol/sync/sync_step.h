@@ -25,9 +25,12 @@ struct SyncRules {
   std::uint32_t first_burst = 8;  // exchanges on first contact, all of which count
   Nanos first_spacing = 100ms;    // between exchanges of the first contact
   Nanos step_limit = 500ms;       // larger corrections are steps
-  double agreement = 200e-6;      // rates within this range agree
-  bool follow_ups = false;        // the driver stamps departures: a FollowUp after each Echo
-  Nanos stamp_grain{0};           // resolution of timestamps, e.g. 1 ms in 1985; 0: exact
+  Nanos max_delay = 100ms;        // exchanges with a longer round trip are not used
+  double drift = 0.15e-6;         // change of a measured rate that every bound allows for, s/s
+  double rate_jump = 0;  // largest change of a clock's rate at once that every bound allows for
+  double agreement = 200e-6;  // rates within this range agree
+  bool follow_ups = false;    // the driver stamps departures: a FollowUp after each Echo
+  Nanos stamp_grain{0};       // resolution of timestamps, e.g. 1 ms in 1985; 0: exact
 };
 
 // Largest change of the master's rate per round; the members' bounds rely on it.
@@ -46,6 +49,15 @@ struct Reading {
   Nanos bound() const { return std::max(latest - time, time - earliest); }
 };
 std::string_view name_of(Reading::Status status);
+
+// What the error bound of a reading consists of; the sum is the bound.
+struct BoundParts {
+  Nanos age{0};         // time since the newest exchange
+  Nanos round_trip{0};  // what the exchanges leave open, when the newest arrived
+  Nanos drift{0};       // what the clocks may have drifted since
+  Nanos reference{0};   // error bound of the reference's own time
+  Nanos other{0};       // holdover, objections, and a clock that is still being corrected
+};
 
 // This node's clock and the servo that steers it.
 struct LocalClock {

@@ -109,6 +109,8 @@ struct SimSyncArguments {
   std::string later_jitter{};  // empty: no change
   std::string clock_jump = "0";
   std::string rate_jump = "0ppm";
+  std::vector<std::string> disturb{};  // disturbances of single clocks
+  std::string rate_jump_max = "0ppm";
   double diurnal = 0;
   std::uint32_t churn = 0;  // seconds; 0: never
   std::uint32_t trusted = 0;

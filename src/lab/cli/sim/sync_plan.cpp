@@ -1,6 +1,5 @@
 #include "lab/cli/sim/sync_plan.h"
 
-#include <charconv>
 #include <string_view>
 #include <utility>
 
@@ -20,7 +19,7 @@ constexpr double kMaxRate = 64;
 constexpr double kMaxFrequency = 200e-6;
 
 Result<double> frequency_at(const char* option, const std::string& text, double most) {
-  TRY(value, parse_frequency(text));
+  TRY(value, sim::sync::parse_frequency(text));
   if (!(value >= 0 && value <= most))
     return std::unexpected(
         fmt::format("{} must be from 0 to {:g}ppm, not {}", option, most * 1e6, text));
@@ -85,17 +84,6 @@ Result<void> check_numbers(const SimSyncArguments& arguments) {
 
 }  // namespace
 
-Result<double> parse_frequency(const std::string& text) {
-  double value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, failure] = std::from_chars(text.data(), end, value);
-  const std::string_view unit(stop, static_cast<std::size_t>(end - stop));
-  if (failure == std::errc{} && unit.empty()) return value;
-  if (failure == std::errc{} && unit == "ppm") return value * 1e-6;
-  if (failure == std::errc{} && unit == "ppb") return value * 1e-9;
-  return std::unexpected(fmt::format("'{}' is not a frequency; write 50ppm, 3ppb or 5e-5", text));
-}
-
 Result<sim::sync::Experiment> parse_plan(const SimSyncArguments& arguments) {
   if (auto good = check_numbers(arguments); !good) return std::unexpected(good.error());
   const std::string& up_text = arguments.jitter_up.empty() ? arguments.jitter : arguments.jitter_up;
@@ -108,6 +96,7 @@ Result<sim::sync::Experiment> parse_plan(const SimSyncArguments& arguments) {
   TRY(clock_jump, parse_span(arguments.clock_jump));
   TRY(frequency, frequency_at("--frequency", arguments.frequency, kMaxFrequency));
   TRY(temperature, frequency_at("--temperature", arguments.temperature, kMaxFrequency));
+  TRY(rate_jump_max, frequency_at("--rate-jump-max", arguments.rate_jump_max, kMaxFrequency));
   TRY(rate_jump, frequency_at("--rate-jump", arguments.rate_jump, kMaxFrequency));
   sim::sync::Experiment experiment{.clients = arguments.clients,
                                    .up = up,
@@ -122,6 +111,7 @@ Result<sim::sync::Experiment> parse_plan(const SimSyncArguments& arguments) {
                                    .worse_half = arguments.worse_half,
                                    .isolated = arguments.isolated,
                                    .rate = arguments.rate,
+                                   .rate_jump_max = rate_jump_max,
                                    .seconds = arguments.seconds,
                                    .discard = arguments.discard,
                                    .lies_from = arguments.lies_from,
@@ -150,6 +140,18 @@ Result<sim::sync::Experiment> parse_plan(const SimSyncArguments& arguments) {
   if (!arguments.later_jitter.empty()) {
     TRY(later, one_way_delay(arguments.delay, arguments.later_jitter));
     experiment.later_up = experiment.later_down = later;
+  }
+  for (const std::string& text : arguments.disturb) {
+    TRY(disturbance, sim::sync::parse_disturbance(text));
+    if (disturbance.node > arguments.clients)
+      return std::unexpected(
+          fmt::format("--disturb {} names a node above the {} clients; see "
+                      "--clients",
+                      text, arguments.clients));
+    if (disturbance.until() >= arguments.seconds)
+      return std::unexpected(fmt::format("--disturb {} must end before second {} (--seconds)", text,
+                                         arguments.seconds));
+    experiment.disturbances.push_back(disturbance);
   }
   const bool changes =
       longer_up > Nanos{0} || experiment.later_up || clock_jump > Nanos{0} || rate_jump > 0;

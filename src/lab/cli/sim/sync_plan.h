@@ -12,7 +12,4 @@ namespace tempo::cli {
 // The experiment, or an error message.
 Result<sim::sync::Experiment> parse_plan(const SimSyncArguments& arguments);
 
-// A relative frequency: 50ppm, 3ppb, or a plain number such as 2e-6.
-Result<double> parse_frequency(const std::string& text);
-
 }  // namespace tempo::cli

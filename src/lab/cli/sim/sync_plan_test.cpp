@@ -12,14 +12,6 @@ TEST(SyncPlan, AddsDelayAndJitter) {
   EXPECT_EQ(plan->down.text(), "50us+exp:100us");
 }
 
-TEST(SyncPlan, ParsesFrequencies) {
-  EXPECT_DOUBLE_EQ(*parse_frequency("50ppm"), 50e-6);
-  EXPECT_DOUBLE_EQ(*parse_frequency("3ppb"), 3e-9);
-  EXPECT_DOUBLE_EQ(*parse_frequency("2e-6"), 2e-6);
-  for (const char* wrong : {"", "ppm", "5 ppm", "5hz"})
-    EXPECT_FALSE(parse_frequency(wrong).has_value()) << wrong;
-}
-
 TEST(SyncPlan, RefusesInvalidOptions) {
   for (const SimSyncArguments& wrong :
        {SimSyncArguments{.clients = 0}, SimSyncArguments{.jitter = "exp:"},
@@ -29,7 +21,9 @@ TEST(SyncPlan, RefusesInvalidOptions) {
         SimSyncArguments{.lying_master = true}, SimSyncArguments{.kill_master_at = 4000},
         SimSyncArguments{.churn = 30}, SimSyncArguments{.trusted = 5},
         SimSyncArguments{.trusted = 2, .utc_liars = 3}, SimSyncArguments{.leap_at = 100},
-        SimSyncArguments{.trusted = 2, .leap_at = 4000}, SimSyncArguments{.seeds = 0}}) {
+        SimSyncArguments{.trusted = 2, .leap_at = 4000},
+        SimSyncArguments{.disturb = {"5:rate:5ppm@2000"}},
+        SimSyncArguments{.disturb = {"1:ramp:5ppm/300@3900"}}, SimSyncArguments{.seeds = 0}}) {
     const auto plan = parse_plan(wrong);
     ASSERT_FALSE(plan.has_value());
     EXPECT_GT(plan.error().size(), 20U);

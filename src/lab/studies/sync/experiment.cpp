@@ -12,6 +12,8 @@
 #include <fmt/core.h>
 
 #include "base/check.h"
+#include "base/number_text.h"
+#include "base/span_text.h"
 #include "lab/sim/allan.h"
 #include "lab/studies/sync/network.h"
 
@@ -23,9 +25,10 @@ constexpr Nanos kCritical = 60s;  // period of close observation after each even
 constexpr Nanos kClosely = 100ms;
 // Span that determines the rate of network time while a liar leads.
 constexpr Nanos kRateSpan = 64s;
-constexpr double kPermanent = 10;     // seconds within the limit that count as permanent
-constexpr std::uint32_t kBend = 32;   // seconds to each side of the second difference
-constexpr std::uint32_t kAfter = 60;  // seconds after the master's death
+constexpr double kPermanent = 10;           // seconds within the limit that count as permanent
+constexpr std::uint32_t kBend = 32;         // seconds to each side of the second difference
+constexpr double kMaxDisturbance = 200e-6;  // of a rate
+constexpr std::uint32_t kAfter = 60;        // seconds after the master's death
 
 double microseconds(Nanos span) { return static_cast<double>(span.count()) * 1e-3; }
 
@@ -79,7 +82,10 @@ class Judge {
       return second && within(Instant{*second * 1s});
     };
     return within(Instant{}) || within(network_.lies_from()) || after(experiment_.kill_master_at) ||
-           after(experiment_.change_at);
+           after(experiment_.change_at) ||
+           std::ranges::any_of(experiment_.disturbances, [at](const Disturbance& one) {
+             return at >= Instant{one.from * 1s} && at < Instant{one.until() * 1s} + kCritical;
+           });
   }
 
   // Largest offset of a client from the master; unset while there is no master.
@@ -275,6 +281,65 @@ Result<Liars> parse_liars(std::string_view text) {
       }
   return std::unexpected(fmt::format(
       "bad --liars '{}': use COUNT:KIND with the kind constant, drifting, random or gone", text));
+}
+
+Result<double> parse_frequency(std::string_view text) {
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, failure] = std::from_chars(text.data(), end, value);
+  const std::string_view unit(stop, static_cast<std::size_t>(end - stop));
+  if (failure == std::errc{} && unit.empty()) return value;
+  if (failure == std::errc{} && unit == "ppm") return value * 1e-6;
+  if (failure == std::errc{} && unit == "ppb") return value * 1e-9;
+  return std::unexpected(fmt::format("'{}' is not a frequency; write 50ppm, 3ppb or 5e-5", text));
+}
+
+Result<Disturbance> parse_disturbance(std::string_view text) {
+  const auto refuse = [text] {
+    return std::unexpected(
+        fmt::format("bad --disturb '{}': use NODE:rate:5ppm@SECOND, NODE:jump:-200us@SECOND or "
+                    "NODE:ramp:5ppm/SECONDS@SECOND",
+                    text));
+  };
+  const auto number = [](std::string_view digits, std::uint32_t& into) {
+    const auto parsed = parse_number<std::uint32_t>(digits);
+    if (parsed) into = *parsed;
+    return parsed.has_value();
+  };
+  const std::size_t first = text.find(':');
+  const std::size_t second = first == text.npos ? text.npos : text.find(':', first + 1);
+  const std::size_t at = text.rfind('@');
+  if (second == text.npos || at == text.npos || at < second) return refuse();
+  Disturbance disturbance;
+  if (!number(text.substr(0, first), disturbance.node)) return refuse();
+  if (!number(text.substr(at + 1), disturbance.from) || disturbance.from == 0) return refuse();
+  const std::string_view kind = text.substr(first + 1, second - first - 1);
+  std::string_view amount = text.substr(second + 1, at - second - 1);
+  if (kind == "ramp") {
+    const std::size_t slash = amount.find('/');
+    if (slash == amount.npos) return refuse();
+    if (!number(amount.substr(slash + 1), disturbance.lasts) || disturbance.lasts == 0)
+      return refuse();
+    amount = amount.substr(0, slash);
+    disturbance.what = Disturbance::What::ramp;
+  } else if (kind == "jump") {
+    disturbance.what = Disturbance::What::clock_jump;
+  } else if (kind != "rate") {
+    return refuse();
+  }
+  const bool negative = amount.starts_with('-');
+  if (negative || amount.starts_with('+')) amount.remove_prefix(1);
+  if (disturbance.what == Disturbance::What::clock_jump) {
+    const Result<Nanos> by = parse_span(amount);
+    if (!by) return refuse();
+    disturbance.amount = in_seconds(*by);
+  } else {
+    const Result<double> by = parse_frequency(amount);
+    if (!by || !(*by >= 0 && *by <= kMaxDisturbance)) return refuse();
+    disturbance.amount = *by;
+  }
+  if (negative) disturbance.amount = -disturbance.amount;
+  return disturbance;
 }
 
 double apart(const Outcome& a, const Outcome& b, std::uint32_t from, std::uint32_t to) {

@@ -7,10 +7,11 @@
 //
 // Every second each clock is compared with the master's, with the others and with true time, and
 // its stated error bound with the true error, ten times a second in the first minute and in the
-// minute after each event. Network time is the reading of the highest-epoch master's steered clock.
-// While this master lies, network time is the clock of the last honest master at the last reading
-// before the first lie, extrapolated in true time at its rate in the minute before. When the liar
-// resigns, the next master's clock counts at once.
+// minute after each event. A disturbance counts as an event from its beginning to its end. Network
+// time is the reading of the highest-epoch master's steered clock. While this master lies, network
+// time is the clock of the last honest master at the last reading before the first lie,
+// extrapolated in true time at its rate in the minute before. When the liar resigns, the next
+// master's clock counts at once.
 #pragma once
 
 #include <array>
@@ -42,6 +43,28 @@ struct Liars {
 };
 Result<Liars> parse_liars(std::string_view text);
 
+// A relative frequency: 50ppm, 3ppb, or a plain number such as 2e-6.
+Result<double> parse_frequency(std::string_view text);
+
+// A disturbance of one clock. Written as "NODE:rate:5ppm@2000", "NODE:jump:-200us@2000" or
+// "NODE:ramp:5ppm/300@2000", where NODE 0 is the first master, the number after @ is the second of
+// its beginning, and the number after / the length of a ramp in seconds.
+struct Disturbance {
+  enum class What : std::uint8_t {
+    rate_step,   // the rate changes by `amount` at once
+    clock_jump,  // the clock jumps by `amount` seconds
+    ramp,        // the rate changes by `amount`, evenly over `lasts` seconds
+  };
+  std::uint32_t node = 0;
+  What what = What::rate_step;
+  double amount = 0;
+  std::uint32_t from = 0;   // second of its beginning
+  std::uint32_t lasts = 0;  // seconds; 0: not a ramp
+
+  std::uint32_t until() const { return from + lasts; }
+};
+Result<Disturbance> parse_disturbance(std::string_view text);
+
 struct Experiment {
   std::uint32_t clients = 4;
   Delay up = Delay::constant(100us);
@@ -58,7 +81,8 @@ struct Experiment {
   double worse_half = 1;     // factor on the wander of the later half of the nodes
   bool isolated = false;     // no clock is perfect
 
-  double rate = 1;  // requests per second and client
+  double rate = 1;           // requests per second and client
+  double rate_jump_max = 0;  // change of a rate at once that every bound allows for
   std::uint32_t seconds = 4000;
   std::uint32_t discard = 1000;  // seconds at the start that are not evaluated
 
@@ -72,6 +96,7 @@ struct Experiment {
   std::optional<Delay> later_down{};
   double clock_jump = 0;  // jump of the first client's clock, in seconds
   double rate_jump = 0;   // change of its rate
+  std::vector<Disturbance> disturbances{};
   double diurnal = 0;  // delays above the minimum grow by this fraction in the middle of each hour
   // Seconds between crashes of a client; it returns after a minute; 0: none.
   std::uint32_t churn = 0;

@@ -162,6 +162,35 @@ TEST(Liars, Parse) {
     EXPECT_FALSE(parse_liars(wrong).has_value()) << wrong;
 }
 
+TEST(Frequencies, Parse) {
+  EXPECT_DOUBLE_EQ(*parse_frequency("50ppm"), 50e-6);
+  EXPECT_DOUBLE_EQ(*parse_frequency("3ppb"), 3e-9);
+  EXPECT_DOUBLE_EQ(*parse_frequency("2e-6"), 2e-6);
+  for (const char* wrong : {"", "ppm", "5 ppm", "5hz"})
+    EXPECT_FALSE(parse_frequency(wrong).has_value()) << wrong;
+}
+
+TEST(Disturbances, Parse) {
+  const auto step = parse_disturbance("2:rate:-5ppm@200");
+  ASSERT_TRUE(step.has_value());
+  EXPECT_EQ(step->node, 2U);
+  EXPECT_EQ(step->what, Disturbance::What::rate_step);
+  EXPECT_DOUBLE_EQ(step->amount, -5e-6);
+  EXPECT_EQ(step->until(), 200U);
+  const auto jump = parse_disturbance("0:jump:+300us@7");
+  ASSERT_TRUE(jump.has_value());
+  EXPECT_EQ(jump->what, Disturbance::What::clock_jump);
+  EXPECT_DOUBLE_EQ(jump->amount, 300e-6);
+  const auto ramp = parse_disturbance("1:ramp:5ppm/300@100");
+  ASSERT_TRUE(ramp.has_value());
+  EXPECT_EQ(ramp->what, Disturbance::What::ramp);
+  EXPECT_EQ(ramp->until(), 400U);
+  for (const char* wrong : {"", "1", "1:rate", "1:rate:5ppm", "1:rate:5ppm@", "1:rate:5ppm@0",
+                            "x:rate:5ppm@9", "1:rate:300ppm@9", "1:ramp:5ppm@9", "1:ramp:5ppm/0@9",
+                            "1:jump:5ppm@9", "1:bend:5ppm@9", "1:rate:--5ppm@9", "1@9:rate:5ppm"})
+    EXPECT_FALSE(parse_disturbance(wrong).has_value()) << wrong;
+}
+
 // --- faulty clocks, queues and machines ---
 
 double excess_width(const Outcome& outcome) { return outcome.bound_width - outcome.least_trip; }
@@ -182,6 +211,58 @@ TEST(Oscillators, AgingAndTemperatureAreVisibleOverAMinute) {
   Experiment warm = brief();
   warm.temperature = 100e-6;
   EXPECT_GT(run(warm).member_adev[2], 2 * baseline);
+}
+
+// Each client's clock changes its rate by `ppm`, one after the other, up and down.
+Experiment with_rate_steps(double ppm, const std::string& jitter) {
+  Experiment steps = brief();
+  steps.up = steps.down = *Delay::parse("100us+exp:" + jitter);
+  steps.seconds = 900;
+  for (std::uint32_t i = 1; i <= 4; ++i)
+    steps.disturbances.push_back(
+        {.node = i, .amount = (i % 2 == 0 ? -1e-6 : 1e-6) * ppm, .from = 400 + 100 * (i - 1)});
+  return steps;
+}
+
+// These broke hundreds of bounds while windows of the old rate counted.
+TEST(RateSteps, KeepTheBound) {
+  for (const double ppm : {1, 5, 20})
+    for (const char* jitter : {"10us", "50us"})
+      EXPECT_EQ(run(with_rate_steps(ppm, jitter)).bound_violations, 0U) << ppm << ' ' << jitter;
+}
+
+// With long delays 100 us of drift pass before any exchange can show them. The bound must allow for
+// them before.
+TEST(RateSteps, KeepABoundThatAllowsForThem) {
+  Experiment steps = with_rate_steps(20, "500us");
+  const auto broken = [&steps] {
+    std::uint64_t sum = 0;
+    for (const Outcome& outcome : run_seeds(steps, 4)) sum += outcome.bound_violations;
+    return sum;
+  };
+  EXPECT_GT(broken(), 0U);
+  steps.rate_jump_max = 20e-6;
+  EXPECT_EQ(broken(), 0U);
+}
+
+TEST(RateSteps, AreFollowedSoon) {
+  Experiment steps = with_rate_steps(5, "10us");
+  steps.disturbances.resize(1);
+  const Outcome outcome = run(steps);
+  EXPECT_LT(outcome.most, 150);
+  for (std::size_t second = 430; second < outcome.errors[0].size(); ++second)
+    EXPECT_LT(std::abs(outcome.errors[0][second]), 15) << second;
+}
+
+// A slew would take 200 s.
+TEST(Events, AClockThatIsCertainlyWrongIsStepped) {
+  Experiment jump = brief();
+  jump.disturbances = {
+      {.node = 1, .what = Disturbance::What::clock_jump, .amount = 0.1, .from = 200}};
+  const Outcome outcome = run(jump);
+  EXPECT_EQ(outcome.steps, 1U);
+  for (std::size_t second = 220; second < outcome.errors[0].size(); ++second)
+    EXPECT_LT(std::abs(outcome.errors[0][second]), 50) << second;
 }
 
 TEST(Events, QueuesGrowTowardsTheMiddleOfTheHour) {

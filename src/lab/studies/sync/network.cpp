@@ -24,10 +24,11 @@ constexpr int kTai = 37;              // TAI - UTC in seconds, before the leap s
 
 Instant second(double t) { return Instant{Nanos{std::llround(t * 1e9)}}; }
 
-// A case sets only the probe rate of the clients.
-node::SyncRules sync_rules(double rate) {
+// A case sets only the probe rate of the clients, and what their bounds allow for.
+node::SyncRules sync_rules(const Experiment& experiment) {
   node::SyncRules rules;
-  rules.interval = Nanos{std::llround(1e9 / rate)};
+  rules.interval = Nanos{std::llround(1e9 / experiment.rate)};
+  rules.rate_jump = experiment.rate_jump_max;
   return rules;
 }
 
@@ -36,7 +37,7 @@ node::SyncRules sync_rules(double rate) {
 Network::Network(const Experiment& experiment)
     : experiment_(experiment),
       rules_{.timing = *election::profile("lan")},
-      sync_rules_(sync_rules(experiment.rate)),
+      sync_rules_(sync_rules(experiment)),
       liar_(experiment.clients + 1, false),
       lies_(experiment.seed, Cause::lying, 0),
       watch_(experiment.clients + 1),
@@ -99,6 +100,7 @@ void Network::plan() {
     }
   }
   plan_lies();
+  plan_disturbances();
   std::ranges::stable_sort(events_, std::ranges::greater{}, &Event::at);
   if (experiment_.trusted == 0) return;
   next_utc_ = Instant{kUtcEvery};
@@ -123,6 +125,18 @@ void Network::plan_lies() {
       events_.push_back({.at = lies_from_, .what = What::crash, .node = node});
   }
   world_.set_corruption([this](NodeId from, node::Node::Message& m) { apply_lie(from, m); });
+}
+
+// A ramp is a small step of the rate every second.
+void Network::plan_disturbances() {
+  using What = Event::What;
+  for (const Disturbance& one : experiment_.disturbances) {
+    const What what = one.what == Disturbance::What::clock_jump ? What::jump : What::bend;
+    const std::uint32_t parts = std::max(one.lasts, 1U);
+    for (std::uint32_t i = 0; i < parts; ++i)
+      events_.push_back(
+          {.at = second(one.from + i), .what = what, .node = one.node, .by = one.amount / parts});
+  }
 }
 
 void Network::run_until(Instant limit) {
@@ -179,6 +193,12 @@ void Network::apply(const Event& event) {
       world_.clock(NodeId{1}).jump(experiment_.clock_jump);
       world_.clock(NodeId{1}).change_rate(in_seconds(world_.now().time_since_epoch()),
                                           experiment_.rate_jump);
+      break;
+    case Event::What::bend:
+      world_.clock(node).change_rate(in_seconds(world_.now().time_since_epoch()), event.by);
+      break;
+    case Event::What::jump:
+      world_.clock(node).jump(event.by);
       break;
   }
 }

@@ -94,8 +94,9 @@ class Network {
  private:
   struct Event {
     Instant at;
-    enum class What : std::uint8_t { start, kill_master, change, crash } what;
+    enum class What : std::uint8_t { start, kill_master, change, crash, bend, jump } what;
     std::uint32_t node = 0;
+    double by = 0;  // of a bend or a jump: change of the rate, or of the clock in seconds
   };
 
   // A provider of UTC, with a kernel clock that an external source keeps.
@@ -106,6 +107,7 @@ class Network {
 
   void plan();
   void plan_lies();
+  void plan_disturbances();
   void apply(const Event& event);
   Nanos route(NodeId from, NodeId to, Stream& stream);
   void apply_lie(NodeId from, node::Node::Message& message);
