@@ -97,6 +97,12 @@ void fields(View& view, const Visit& visit) {
   visit("time_ns", view.time_ns);
   visit("earliest_ns", view.earliest_ns);
   visit("latest_ns", view.latest_ns);
+  visit("bound_age_s", view.bound_age_s);
+  visit("bound_round_trip_us", view.bound_round_trip_us);
+  visit("bound_drift_us", view.bound_drift_us);
+  visit("bound_reference_us", view.bound_reference_us);
+  visit("bound_other_us", view.bound_other_us);
+  visit("utc_bound_us", view.utc_bound_us);
   visit("offset_us", view.offset_us);
   visit("rate_ppm", view.rate_ppm);
   visit("timescale_generation", view.timescale_generation);

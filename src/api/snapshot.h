@@ -111,8 +111,15 @@ struct Snapshot {
   std::int64_t time_ns = 0;               // the steered clock, since 1970
   std::int64_t earliest_ns = 0;
   std::int64_t latest_ns = 0;  // earliest and latest are equal extremes when unsynchronized
-  double offset_us = 0;        // this clock minus network time, by the last estimate
-  double rate_ppm = 0;         // of this clock over the raw clock
+  // What the error bound consists of, on a follower; the sum of all but the age is the bound.
+  std::optional<double> bound_age_s{};          // time since the newest exchange
+  std::optional<double> bound_round_trip_us{};  // what the exchanges leave open
+  std::optional<double> bound_drift_us{};       // what the clocks may have drifted since
+  std::optional<double> bound_reference_us{};   // error bound of the reference's own time
+  std::optional<double> bound_other_us{};       // holdover, objections, a correction under way
+  std::optional<double> utc_bound_us{};         // of the UTC that this machine carries; unset: none
+  double offset_us = 0;                    // this clock minus network time, by the last estimate
+  double rate_ppm = 0;                     // of this clock over the raw clock
   std::uint32_t timescale_generation = 0;  // number of times that network time was set by hand
   std::uint64_t exchanges = 0;
   std::string reference;  // name of the host that the clock follows; empty: none

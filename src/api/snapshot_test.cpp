@@ -224,6 +224,19 @@ TEST(StatusText, OfAFollower) {
       "  runs as   user tempo, net_bind_service, sys_time, system call filter\n");
 }
 
+TEST(StatusText, SaysWhatTheBoundConsistsOf) {
+  Snapshot snapshot = sample();
+  EXPECT_THAT(status_text(snapshot), Not(HasSubstr("  bound ")));
+  snapshot.bound_age_s = 0.44;
+  snapshot.bound_round_trip_us = 9.8;
+  snapshot.bound_drift_us = 1.2;
+  snapshot.bound_reference_us = 1.3;
+  snapshot.bound_other_us = 0;
+  EXPECT_THAT(status_text(snapshot),
+              HasSubstr("  bound     9.8 us round trip + 1.2 us drift in 0.4 s + 1.3 us master\n"));
+  EXPECT_EQ(from_json(to_json(snapshot)), snapshot);
+}
+
 TEST(StatusText, OfAProcessThatIsNotConfined) {
   Snapshot snapshot = sample();
   snapshot.user = "root";

@@ -39,6 +39,8 @@ void describe_wait_sync(CLI::App& command, WaitSyncArguments& arguments) {
   command.add_option("--timeout", arguments.timeout, "longest time to wait")->capture_default_str();
   command.add_option("--within", arguments.within, "largest error bound to accept")
       ->capture_default_str();
+  command.add_flag("--alone", arguments.alone, "accept a machine that has heard no other member");
+  command.add_flag("--utc", arguments.utc, "wait until this machine carries UTC (trusted = true)");
   describe_json(command, arguments.daemon);
   command.footer(help_end("  tempo wait-sync --timeout 2min --within 500us && start-the-recorder"));
 }
@@ -50,6 +52,9 @@ void describe_set_time(CLI::App& command, SetTimeArguments& arguments) {
   command.add_option("--by", arguments.by, "offset to add: 1.5s, -250ms");
   command.add_option("--to", arguments.to,
                      "UTC as \"2026-11-16 04:38:02\", or @ and seconds since 1970");
+  command.add_flag("--yes", arguments.yes,
+                   "do not ask for confirmation; on a terminal, the command asks before it moves "
+                   "network time by more than a minute");
 }
 
 void describe_clockdiff(CLI::App& command, ClockdiffArguments& arguments) {

@@ -278,6 +278,25 @@ TEST(Requests, AreNotSentIfTheyAreInvalid) {
   EXPECT_THAT(daemon.asked(), IsEmpty());
 }
 
+TEST(SetTimeCommand, AsksBeforeItMovesTimeFar) {
+  if (!TerminalChild::possible()) GTEST_SKIP() << "no terminal is available";
+  const FakeDaemon daemon({{"status", {line_of(ship())}}, {"v", {ipc::done_line()}}});
+  TerminalChild refusing(with(daemon, "set-time --by -2h"));
+  ASSERT_TRUE(refusing.read_until("moves network time by -2 h 0 min")) << refusing.out();
+  refusing.type("n\n");
+  EXPECT_EQ(refusing.wait(), 1);
+  EXPECT_THAT(daemon.asked(), IsEmpty());
+  TerminalChild agreeing(with(daemon, "set-time --to @1700003600"));
+  ASSERT_TRUE(agreeing.read_until("moves network time by +59 min")) << agreeing.out();
+  agreeing.type("y\n");
+  EXPECT_EQ(agreeing.wait(), 0) << agreeing.out();
+  TerminalChild sure(with(daemon, "set-time --by -2h --yes"));
+  EXPECT_EQ(sure.wait(), 0) << sure.out();
+  TerminalChild near(with(daemon, "set-time --by 1s"));
+  EXPECT_EQ(near.wait(), 0) << near.out();
+  EXPECT_EQ(daemon.asked().size(), 4U);  // status and three orders
+}
+
 // --- waiting ---
 
 TEST(WaitSyncCommand, EndsWhenTheBoundIsSmallEnough) {
@@ -299,11 +318,38 @@ TEST(WaitSyncCommand, TimesOut) {
   EXPECT_EQ(ended.status, 1);
   EXPECT_THAT(ended.err,
               StartsWith("tempo: timed out after 1ms waiting for synchronization within 1us: this "
-                         "machine is synchronized, within 12.3 us; run 'tempo doctor'"));
+                         "machine is synchronized, within 12.3 us (its bound is too wide); run "
+                         "'tempo doctor'"));
   // Holdover is not synchronized, even with a small bound.
   const FakeDaemon alone({{"status", {line_of(ship("holdover"))}}});
   EXPECT_EQ(run(alone, "wait-sync --timeout 1ms").status, 1);
   EXPECT_EQ(tempo("wait-sync --timeout 1ms --socket /nonexistent/sock").status, 3);
+}
+
+// A machine that had never heard anybody was taken for synchronized.
+TEST(WaitSyncCommand, WantsAnotherMemberOrUtc) {
+  obs::Snapshot lonely = ship("leads");
+  lonely.reference.clear();
+  std::erase_if(lonely.members, [](const obs::MemberView& member) { return !member.self; });
+  const FakeDaemon daemon({{"status", {line_of(lonely)}}});
+  const Ended ended = run(daemon, "wait-sync --timeout 1ms");
+  EXPECT_EQ(ended.status, 1);
+  EXPECT_THAT(ended.err, HasSubstr("no other member was heard, and it carries no UTC"));
+  EXPECT_EQ(run(daemon, "wait-sync --alone --timeout 1ms").status, 0);
+  EXPECT_EQ(run(daemon, "wait-sync --utc --timeout 1ms").status, 1);
+  EXPECT_EQ(run(daemon, "wait-sync --utc --alone").status, 2);
+  lonely.utc_bound_us = 1000;
+  const FakeDaemon gps({{"status", {line_of(lonely)}}});
+  EXPECT_EQ(run(gps, "wait-sync --timeout 1ms").status, 0);
+  EXPECT_EQ(run(gps, "wait-sync --utc --timeout 1ms").status, 0);
+  obs::Snapshot master = ship("leads");
+  master.reference.clear();
+  obs::MemberView follower;
+  follower.name = "mast";
+  follower.offset_us = 1;
+  master.members.push_back(follower);
+  const FakeDaemon led({{"status", {line_of(master)}}});
+  EXPECT_EQ(run(led, "wait-sync --timeout 1ms").status, 0);
 }
 
 TEST(WaitSyncCommand, ShowsItsStateOnATerminal) {

@@ -66,7 +66,7 @@ class Daemon {
 
 TEST(ReplayOfTrace, DrawsTheTraceOfADaemon) {
   const Daemon first(1);
-  ASSERT_EQ(tempo("wait-sync --timeout 20s --socket " + first.socket()).status, 0);
+  ASSERT_EQ(tempo("wait-sync --alone --timeout 20s --socket " + first.socket()).status, 0);
   Child follow(words_of("trace follow --socket " + first.socket()));
   ASSERT_TRUE(follow.read_until([&] { return count(follow.out(), " becomes master\n") == 1; }))
       << follow.out();

@@ -92,7 +92,7 @@ groups
 doctor
 doctor --all
 clockdiff alone
-wait-sync --within 1s
+wait-sync --alone --within 1s
 watch --lines 2
 keygen {directory}/key
 keygen --add {directory}/key
@@ -379,7 +379,7 @@ class JsonPage(unittest.TestCase):
 
     def test_tempo(self):
         self.start_daemon()
-        self.assertTrue(wait_for(60, lambda: self.data_of("wait-sync --timeout 1s --within 1s")))
+        self.assertTrue(wait_for(60, lambda: self.data_of("wait-sync --alone --timeout 1s --within 1s")))
         streams = {
             "tempo elect": self.start_stream("elect --json --criterion weight=9007199254740993 web -- sleep 600", True),
             "tempo lock": self.start_stream("lock --json a -- sleep 600", True),

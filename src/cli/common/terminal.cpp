@@ -1,6 +1,8 @@
 #include "cli/common/terminal.h"
 
+#include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <string_view>
 
 #include <fmt/core.h>
@@ -27,8 +29,18 @@ std::string shortened(const std::string& text, std::size_t width) {
 
 }  // namespace
 
+bool stdin_is_terminal() { return isatty(STDIN_FILENO) == 1; }
 bool stdout_is_terminal() { return isatty(STDOUT_FILENO) == 1; }
 bool stderr_is_terminal() { return isatty(STDERR_FILENO) == 1; }
+
+std::string read_line() {
+  constexpr std::size_t kMaxLine = 4096;
+  std::fflush(stdout);
+  std::string line;
+  for (int c = std::getchar(); c != EOF && c != '\n' && line.size() < kMaxLine; c = std::getchar())
+    line += static_cast<char>(c);
+  return line;
+}
 
 std::size_t stdout_width() { return stdout_is_terminal() ? width_of(STDOUT_FILENO) : 100; }
 

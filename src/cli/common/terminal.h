@@ -8,6 +8,7 @@
 
 namespace tempo::cli {
 
+bool stdin_is_terminal();
 bool stdout_is_terminal();
 bool stderr_is_terminal();
 std::size_t stdout_width();   // columns; 100 if it is not a terminal
@@ -15,6 +16,10 @@ bool stdout_shows_unicode();  // by the locale; true if it is not a terminal
 // Whether standard output gets colours: it is a terminal that has them, and the environment does
 // not set NO_COLOR to a text.
 bool stdout_color();
+
+// The next line of standard input, without its end; empty at the end of the input. Flushes standard
+// output first.
+std::string read_line();
 
 enum class Color : unsigned char { red, yellow, green };
 // `text` in this colour; unchanged without stdout_color().

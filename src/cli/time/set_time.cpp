@@ -3,12 +3,16 @@
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include <fmt/core.h>
 
 #include "base/span_text.h"
 #include "cli/common/exit_codes.h"
+#include "cli/common/output.h"
+#include "cli/common/terminal.h"
 #include "cli/operations/requests.h"
 
 namespace tempo::cli {
@@ -83,6 +87,28 @@ std::optional<std::int64_t> unix_time(std::string_view text) {
   return seconds * kSecond + *fraction;
 }
 
+constexpr std::int64_t kWorthAQuestion = 60 * kSecond;
+
+// Asks on a terminal whether network time is to move this far. nullopt: yes; else the exit status.
+std::optional<int> refused(const SetTimeArguments& arguments, bool by, std::int64_t value) {
+  const bool asks =
+      !arguments.yes && !arguments.daemon.json && stdin_is_terminal() && stdout_is_terminal();
+  if (!asks) return std::nullopt;
+  std::int64_t move = value;
+  if (!by) {
+    const auto snapshot = ask_status(arguments.daemon);
+    if (!snapshot) return snapshot.error();
+    move -= snapshot->time_ns;
+  }
+  if (std::abs(move) <= kWorthAQuestion) return std::nullopt;
+  print("This moves network time by {}{} on every machine of the cluster. Continue? [y/N] ",
+        move < 0 ? "-" : "+", obs::uptime_text(static_cast<double>(std::abs(move)) * 1e-9));
+  const std::string answer = read_line();
+  if (answer == "y" || answer == "Y" || answer == "yes") return std::nullopt;
+  print("Network time is unchanged.\n");
+  return kViolation;
+}
+
 }  // namespace
 
 Result<std::int64_t> parse_set_offset(const std::string& text) {
@@ -110,6 +136,7 @@ int set_time(const SetTimeArguments& arguments) {
   if (!value)
     return print_error(kBadUsage, fmt::format("{}: {}", by ? "--by" : "--to", value.error()));
   (by ? request.by_ns : request.to_ns) = *value;
+  if (const auto status = refused(arguments, by, *value)) return *status;
   return send_order(
       arguments.daemon, request,
       by ? fmt::format("tempod adds {}{} to the network time.", *value < 0 ? "-" : "+",

@@ -11,8 +11,9 @@ namespace tempo::cli {
 
 struct SetTimeArguments {
   DaemonArguments daemon;
-  std::string by;  // offset to add; empty: `to` is given
-  std::string to;  // absolute time; empty: `by` is given
+  std::string by;    // offset to add; empty: `to` is given
+  std::string to;    // absolute time; empty: `by` is given
+  bool yes = false;  // do not ask for confirmation
 };
 
 int set_time(const SetTimeArguments& arguments);

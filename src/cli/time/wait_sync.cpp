@@ -48,10 +48,29 @@ std::optional<obs::Snapshot> ask_once(const std::string& socket, Nanos timeout,
   return std::nullopt;
 }
 
-bool good_enough(const obs::Snapshot& snapshot, Nanos within) {
+constexpr double kRecently = 60;  // seconds since a member's last datagram
+
+// Whether another member keeps the same time.
+bool has_company(const obs::Snapshot& snapshot) {
+  return !snapshot.reference.empty() ||
+         std::ranges::any_of(snapshot.members, [](const obs::MemberView& member) {
+           return !member.self && member.offset_us && member.heard_ago_s <= kRecently;
+         });
+}
+
+// The reason to wait on; empty: there is none.
+std::string missing(const obs::Snapshot& snapshot, const WaitSyncArguments& arguments,
+                    Nanos within) {
   const auto bound = snapshot.bound_us();
-  return (snapshot.status == "synchronized" || snapshot.status == "leads") && bound &&
-         *bound * 1000 <= static_cast<double>(within.count());
+  const bool alone = arguments.alone && snapshot.status == "alone";
+  if ((snapshot.status != "synchronized" && snapshot.status != "leads" && !alone) || !bound)
+    return "not synchronized";
+  if (*bound * 1000 > static_cast<double>(within.count())) return "its bound is too wide";
+  const bool utc = snapshot.utc_bound_us.has_value();
+  if (arguments.utc && !utc) return "it carries no UTC";
+  if (!arguments.alone && !utc && !has_company(snapshot))
+    return "no other member was heard, and it carries no UTC; --alone accepts that";
+  return {};
 }
 
 std::string state_text(const obs::Snapshot& snapshot) {
@@ -67,6 +86,8 @@ int wait_sync(const WaitSyncArguments& arguments) {
   if (!timeout) return timeout.error();
   const auto within = span_of(arguments.within, "--within");
   if (!within) return within.error();
+  if (arguments.alone && arguments.utc)
+    return print_error(kBadUsage, "give --alone or --utc, not both");
 
   const InterruptGuard guard;
   WaitLine line(!arguments.daemon.json);
@@ -77,9 +98,11 @@ int wait_sync(const WaitSyncArguments& arguments) {
   while (true) {
     const Nanos left = std::max(deadline - steady_now(), kLastTimeout);
     last = ask_once(arguments.daemon.socket, std::min(kReplyTimeout, left), client, why);
-    if (last && good_enough(*last, *within)) break;
+    const std::string reason = last ? missing(*last, arguments, *within) : "";
+    if (last && reason.empty()) break;
     line.show("waiting for synchronization: " +
-              (last ? state_text(*last) : std::string("tempod is not reachable")));
+              (last ? fmt::format("{} ({})", state_text(*last), reason)
+                    : std::string("tempod is not reachable")));
     if (interrupted()) return kInterrupted;
     if (steady_now() >= deadline) {
       line.clear();
@@ -87,8 +110,8 @@ int wait_sync(const WaitSyncArguments& arguments) {
       return print_error(
           kViolation,
           fmt::format("timed out after {} waiting for synchronization within {}: this machine is "
-                      "{}; run 'tempo doctor', or raise --timeout",
-                      span_text(*timeout), span_text(*within), state_text(*last)));
+                      "{} ({}); run 'tempo doctor', or raise --timeout",
+                      span_text(*timeout), span_text(*within), state_text(*last), reason));
     }
     poll(nullptr, 0, static_cast<int>(kPause / 1ms));
   }

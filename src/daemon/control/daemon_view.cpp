@@ -102,6 +102,14 @@ void add_clock(const DaemonView& view, obs::Snapshot& shot) {
   shot.timescale_generation = sync.timescale_generation();
   shot.exchanges = sync.exchanges();
   shot.reference = name_of_node(*view.codec, sync.reference());
+  if (const auto utc = sync.utc_bound(view.now)) shot.utc_bound_us = microseconds(*utc);
+  if (const auto parts = sync.bound_parts(view.now)) {
+    shot.bound_age_s = std::chrono::duration<double>(parts->age).count();
+    shot.bound_round_trip_us = microseconds(parts->round_trip);
+    shot.bound_drift_us = microseconds(parts->drift);
+    shot.bound_reference_us = microseconds(parts->reference);
+    shot.bound_other_us = microseconds(parts->other);
+  }
 }
 
 void add_networks(const DaemonView& view, obs::Snapshot& shot) {
