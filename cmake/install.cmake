@@ -76,8 +76,6 @@ tempo_install_program(tempo bin COMPONENT tempo MANUALS tempo.1 COMPLETIONS)
 tempo_install_program(tempo-etcd sbin COMPONENT etcd MANUALS tempo-etcd.8 UNITS tempo-etcd.service)
 tempo_install_program(tempo-lab bin COMPONENT lab MANUALS tempo-lab.1 COMPLETIONS)
 
-install(FILES "${PROJECT_SOURCE_DIR}/packaging/tempod-alone.conf" DESTINATION "${TEMPO_UNIT_DIR}/tempod.service.d"
-        RENAME alone.conf COMPONENT tempo)
 install(FILES "${PROJECT_SOURCE_DIR}/packaging/tempo.sysusers" DESTINATION lib/sysusers.d RENAME tempo.conf
         COMPONENT tempo)
 install(FILES "${PROJECT_SOURCE_DIR}/packaging/tempo.tmpfiles" DESTINATION lib/tmpfiles.d RENAME tempo.conf

@@ -41,8 +41,8 @@ int run_command_line(int argc, char** argv) {
                   {"Locks", {"lock", "locks", "forget", "admit", "fence-check"}},
                   {"Groups", {"elect", "leader", "groups", "watch-group", "resign-group"}},
                   {"Operations",
-                   {"doctor", "master", "reelect", "keygen", "keys", "invite", "join", "trace",
-                    "demo", "completion"}}},
+                   {"doctor", "master", "reelect", "keygen", "keys", "invite", "join", "adopt",
+                    "trace", "demo", "completion"}}},
        .wrappers = {"lock", "elect"},
        .removed = {{"resign", "'resign' was merged into 'reelect'; run 'tempo reelect'"}}},
       argc, argv);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cli/arguments_topics.h"
+#include "cli/operations/adopt.h"
 #include "cli/operations/demo.h"
 #include "cli/operations/doctor.h"
 #include "cli/operations/invite.h"
@@ -78,6 +79,26 @@ void describe_join(CLI::App& command, JoinArguments& arguments) {
       "The machine gets the name and the keys of the cluster. tempod need not run meanwhile."));
 }
 
+void describe_adopt(CLI::App& command, AdoptArguments& arguments) {
+  command.add_flag("--check", arguments.check,
+                   "only list other time daemons; exit status 1 if there are any");
+  command.add_flag("--undo", arguments.undo,
+                   "stop and disable tempod, and restore the other time daemons");
+  command.add_flag("--yes", arguments.yes, "do not ask");
+  command
+      .add_option("--state-dir", arguments.state_dir,
+                  "state directory of tempod, which keeps what was changed")
+      ->capture_default_str();
+  describe_json(command, arguments);
+  command.footer(help_end(
+      "  sudo tempo adopt\n"
+      "  sudo tempo adopt --undo\n"
+      "  tempo adopt --check",
+      "It stops and masks the services chrony, ntpsec, openntpd, systemd-timesyncd and ntpd-rs, "
+      "as far as\nthey run or are enabled, and starts tempod. It asks before it changes "
+      "anything."));
+}
+
 void add_trace(CLI::App& app, std::function<int()>& run) {
   CLI::App* trace = app.add_subcommand(
       "trace", "log every message and state change in the simulator's trace format");
@@ -106,7 +127,7 @@ void describe_demo(CLI::App& command, DemoArguments& arguments) {
   command.add_option("--port", arguments.port, "UDP port on the loopback network")
       ->capture_default_str();
   command.add_option("--tempod", arguments.tempod,
-                     "daemon to run; default: the tempod beside this program");
+                     "daemon to run; default: the tempod installed with this program");
   command.add_flag("--plain", arguments.plain,
                    "print lines instead of a full screen; the default if standard output is not a "
                    "terminal");
@@ -143,6 +164,8 @@ void describe_operations_commands(CLI::App& app, std::function<int()>& run) {
                      "  sudo tempo invite | ssh newcomer sudo tempo join -");
   add_command(app, run, "join", "join a cluster with a token of one of its members", describe_join,
               join);
+  add_command(app, run, "adopt", "switch from another time daemon to tempod, or back",
+              describe_adopt, adopt);
   add_trace(app, run);
   add_command(app, run, "demo", "run a small cluster on this machine and kill its master",
               describe_demo, demo);

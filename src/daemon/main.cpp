@@ -12,12 +12,14 @@
 #include "daemon/log.h"
 #include "daemon/parent.h"
 #include "platform/directory_lock.h"
+#include "platform/time_daemons.h"
 #include "tempo_version.h"
 
 namespace {
 
 constexpr int kFailed = 1;
 constexpr int kBadUsage = 2;
+constexpr int kOtherTimeDaemon = 3;  // it would fight another program for the clock
 // The worker of a daemon that was killed ends within this time.
 constexpr tempo::Nanos kLockTimeout = std::chrono::seconds(2);
 
@@ -39,6 +41,19 @@ constexpr Flag kFlags[] = {
     {"--user", "user", "user to run as; empty: keep the current user"},
     {"--hook", "hook", "program to run on events"},
 };
+
+// Only one program may steer the clock. The answer is an error for users, or empty.
+std::string other_time_daemon() {
+  for (const tempo::sys::RunningTimeDaemon& other : tempo::sys::running_time_daemons("/proc"))
+    if (other.steers_clock)
+      return fmt::format(
+          "{} (process {}) already steers the clock, and only one program may; {}, or set clock = "
+          "\"none\": then "
+          "tempod only measures",
+          other.daemon.name, other.process,
+          other.daemon.unit.empty() ? "stop it" : "switch with 'sudo tempo adopt'");
+  return "";
+}
 
 }  // namespace
 
@@ -64,7 +79,9 @@ int main(int argc, char** argv) {
                "run in one process without control socket and confinement, for simulators");
   app.set_version_flag("--version", version_line("tempod"));
   app.footer(
-      "Exit status: 0 stopped on request, 1 failed, 2 invalid usage or configuration.\n\n"
+      "Exit status: 0 stopped on request, 1 failed, 2 invalid usage or configuration, 3 another "
+      "program steers the\n"
+      "clock.\n\n"
       "Examples:\n"
       "  tempod                                  run as the service does\n"
       "  tempod --check-config -c new.toml       report all errors in a file\n"
@@ -91,6 +108,12 @@ int main(int argc, char** argv) {
   }
   tempo::daemon::open_log("tempod", std::getenv("JOURNAL_STREAM") != nullptr);
   tempo::daemon::set_log_level(settings->log_level);
+  // A simulator runs tempod beside other daemons, each with a clock of its own.
+  if (settings->clock == tempo::config::ClockKind::system && !standalone)
+    if (const std::string other = other_time_daemon(); !other.empty()) {
+      tempo::daemon::log_error(other);
+      return kOtherTimeDaemon;
+    }
   // Before anything else: a second daemon must not touch the state of the first.
   const auto lock = tempo::sys::lock_directory(settings->state_dir, kLockTimeout);
   if (!lock) {

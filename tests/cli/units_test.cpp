@@ -5,6 +5,7 @@
 #include <string>
 
 #include "api/settings.h"
+#include "platform/time_daemons.h"
 #include "program.h"
 
 namespace tempo {
@@ -68,6 +69,16 @@ TEST(Units, Confine) {
   EXPECT_FALSE(config::load_settings("", false, {"locks.lease-ms=60001"})) << "a longer lease";
 }
 
+// Two programs that start with the machine would both start, if tempod did not start after the
+// other.
+TEST(Units, StartAfterOtherTimeDaemons) {
+  const std::string text = unit("tempod.service");
+  for (const sys::TimeDaemon& known : sys::known_time_daemons())
+    if (!known.unit.empty()) {
+      EXPECT_THAT(text, ::testing::ContainsRegex(fmt::format("\nAfter=.*{}", known.unit)));
+    }
+}
+
 TEST(Units, AreValid) {
   if (access(kAnalyze, X_OK) != 0) GTEST_SKIP() << "needs systemd-analyze";
   const std::filesystem::path directory =
@@ -82,9 +93,6 @@ TEST(Units, AreValid) {
   add("tempod.service", "/usr/sbin/tempod", TEMPO_TEMPOD);
   add("tempo-wait-sync.service", "/usr/bin/tempo", TEMPO_BINARY);
   add("tempo-etcd.service", "/usr/sbin/tempo-etcd", TEMPO_TEMPOD);
-  std::filesystem::create_directories(directory / "tempod.service.d");
-  std::filesystem::copy_file(std::string(TEMPO_PACKAGING) + "/tempod-alone.conf",
-                             directory / "tempod.service.d" / "alone.conf");
   const Ended ended = Child(words, kAnalyze).wait();
   std::filesystem::remove_all(directory);
   EXPECT_EQ(ended.status, 0) << ended.out << ended.err;

@@ -91,6 +91,7 @@ locks
 groups
 doctor
 doctor --all
+adopt --check
 clockdiff alone
 wait-sync --alone --within 1s
 watch --lines 2

@@ -447,13 +447,17 @@ int demo(const DemoArguments& arguments) {
   std::string tempod = arguments.tempod;
   if (tempod.empty()) {
     std::error_code ignored;
-    tempod = (std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / "tempod")
-                 .string();
+    const std::filesystem::path beside =
+        std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
+    tempod = (beside / "tempod").string();
+    // Installed, tempo is in bin and tempod in sbin.
+    if (::access(tempod.c_str(), X_OK) != 0)
+      tempod = (beside.parent_path() / "sbin" / "tempod").string();
   }
   if (::access(tempod.c_str(), X_OK) != 0)
     return print_error(
         kViolation,
-        fmt::format("cannot run {}; build it with 'make build', or give --tempod", tempod));
+        fmt::format("cannot run {}; install it beside tempo, or give --tempod", tempod));
   return Demo(arguments, tempod).run();
 }
 

@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "platform/time_daemons.h"
 #include "protocol/auth/keyring.h"
 
 namespace tempo::cli {
@@ -55,19 +56,6 @@ std::vector<fs::path> entries(const fs::path& directory) {
   return found;
 }
 
-// The kernel keeps fifteen characters of a program's name.
-struct Rival {
-  std::string_view comm, unit;
-};
-constexpr auto kRivals = std::to_array<Rival>({{"chronyd", "chrony"},
-                                               {"ntpd", "ntp"},
-                                               {"openntpd", "openntpd"},
-                                               {"ptp4l", "ptp4l"},
-                                               {"phc2sys", "phc2sys"},
-                                               {"systemd-timesyn", "systemd-timesyncd"},
-                                               {"timed", "timed"},
-                                               {"ntpd-rs", "ntpd-rs"}});
-
 unsigned hexadecimal(std::string_view text) {
   unsigned value = 0;
   if (text.starts_with("0x")) text.remove_prefix(2);
@@ -80,28 +68,22 @@ unsigned hexadecimal(std::string_view text) {
 Findings rival_findings(const std::string& proc, const config::Settings& settings) {
   const bool steers = settings.clock == config::ClockKind::system;
   Findings findings;
-  for (const fs::path& process : entries(proc)) {
-    const std::string id = process.filename();
-    if (id.find_first_not_of("0123456789") != std::string::npos) continue;
-    const std::string comm = first_line(process / "comm");
-    for (const Rival& rival : kRivals) {
-      if (comm != rival.comm) continue;
-      if (steers)
-        findings.push_back(problem(
-            fmt::format("{} (process {}) also steers the clock", rival.unit, id),
-            fmt::format(
-                "stop it with 'systemctl disable --now {}', or set clock = \"none\": then tempod "
-                "only measures",
-                rival.unit)));
-      else
-        findings.push_back(
-            ok(fmt::format("{} (process {}) steers the clock; tempod does not", rival.unit, id)));
-    }
+  for (const sys::RunningTimeDaemon& running : sys::running_time_daemons(proc)) {
+    if (steers && running.steers_clock)
+      findings.push_back(problem(fmt::format("{} (process {}) also steers the clock",
+                                             running.daemon.name, running.process),
+                                 running.daemon.unit.empty()
+                                     ? "stop it, or set clock = \"none\": then tempod only measures"
+                                     : "switch with 'sudo tempo adopt', or set clock = \"none\": "
+                                       "then tempod only measures"));
+    else if (running.steers_clock)
+      findings.push_back(ok(fmt::format("{} (process {}) steers the clock; tempod does not",
+                                        running.daemon.name, running.process)));
   }
   if (findings.empty() && settings.trusted)
     findings.push_back(problem(
         "this machine is configured as trusted, but no known program synchronizes its clock",
-        "start chronyd or ptp4l; see 'trusted' in tempo.toml(5) if tempod.service stops it"));
+        "start chronyd or phc2sys"));
   else if (findings.empty())
     findings.push_back(ok("no other program steers the clock"));
   return findings;

@@ -14,7 +14,7 @@ namespace tempo::cli {
 
 using Findings = std::vector<ipc::Finding>;
 
-// Other programs that steer the clock, from `proc`/PID/comm. They are no problem if tempod does not
+// Other programs that steer the clock, from `proc` (platform/time_daemons.h). They are no problem if tempod does not
 // steer it.
 Findings rival_findings(const std::string& proc, const config::Settings& settings);
 

@@ -68,7 +68,7 @@ TEST(Doctor, FindsOtherProgramsThatSteerTheClock) {
   EXPECT_THAT(lines_of(findings),
               ElementsAre("problem: chrony (process 77) also steers the clock",
                           "problem: systemd-timesyncd (process 78) also steers the clock"));
-  EXPECT_THAT(findings[1].cure, HasSubstr("systemctl disable --now systemd-timesyncd"));
+  EXPECT_THAT(findings[1].cure, HasSubstr("sudo tempo adopt"));
 }
 
 TEST(Doctor, AcceptsOtherProgramsIfTempodDoesNotSteerTheClock) {
