@@ -1,8 +1,10 @@
-"""python/tempo.py against a real tempod: one voter, on an address of the loopback interface."""
+"""python/tempo against a real tempod: one voter, on an address of the loopback interface."""
 
+import asyncio
 import os
 import pathlib
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -12,6 +14,7 @@ import unittest
 TEMPOD = os.environ["TEMPO_TEMPOD"]
 sys.path.insert(0, os.environ["TEMPO_PYTHON"])
 import tempo  # noqa: E402
+from tempo import aio, page  # noqa: E402
 
 
 def wait_for(seconds, done):
@@ -51,6 +54,10 @@ class Live(unittest.TestCase):
             return False
 
     @classmethod
+    def page_path(cls):
+        return str(next(pathlib.Path(cls.directory.name).glob("*page")))
+
+    @classmethod
     def tearDownClass(cls):
         cls.process.terminate()
         cls.process.wait()
@@ -71,7 +78,7 @@ class Live(unittest.TestCase):
                 self.assertLessEqual(lock.remaining(), 1)
                 with self.assertRaises(tempo.TimedOut):
                     other.acquire("door", wait=0)
-                self.assertEqual(daemon.locks()["locks"][0]["name"], "door")
+                self.assertIn("door", [lock["name"] for lock in daemon.locks()["locks"]])
                 first = lock.token
             self.assertEqual(lock.remaining(), 0)
             with other.acquire("door", wait=10) as lock:
@@ -106,6 +113,109 @@ class Live(unittest.TestCase):
             self.assertEqual(int(known["term"]), leader.term)
             candidate.close()
             self.assertIsNone(next(leaders).host)
+
+    def test_a_candidate_leads_and_stops(self):
+        with tempo.connect(self.path) as daemon, daemon.stand("stand", capacity=1, min_stay=1) as candidate:
+            self.assertEqual(candidate.next(20).state, "stands")
+            seen = []
+            self.assertTrue(wait_for(20, lambda: seen.append(candidate.next(1)) or candidate.remaining() > 0))
+            first = candidate.term
+            self.assertGreater(first, 0)
+            self.assertEqual(seen[-1], tempo.Change("leads", None, first))
+            with tempo.connect(self.path) as operator:
+                operator._ask({"do": "resign-group", "group": "stand"})
+            self.assertEqual(candidate.next(20).state, "stop")
+            candidate.confirm_stopped()
+            self.assertEqual((candidate.remaining(), candidate.term), (0, 0))
+            candidate.set_capacity(3)
+            # Alone, it leads again, in a later term.
+            self.assertTrue(wait_for(30, lambda: candidate.next(1) and candidate.term > first))
+        self.assertEqual(candidate.remaining(), 0)
+
+    def test_a_candidate_can_be_refused(self):
+        with tempo.connect(self.path) as daemon:
+            with self.assertRaises(tempo.Error) as caught:
+                daemon.stand("refused", criterion="height")
+            self.assertEqual(caught.exception.code, "bad-request")
+            self.assertEqual(daemon.status()["name"], "alone")  # the connection still works
+
+    def test_the_page_agrees_with_the_daemon(self):
+        with page.TimePage(self.page_path()) as memory, tempo.connect(self.path) as daemon:
+            before = daemon.now()
+            now = memory.now()
+            after = daemon.now()
+            self.assertEqual(now.status, "leads")
+            self.assertLessEqual(now.earliest_ns, now.time_ns)
+            self.assertLessEqual(now.time_ns, now.latest_ns)
+            # Network time passes between the readings, so each interval begins before a later one ends.
+            self.assertLessEqual(before.earliest_ns, now.latest_ns)
+            self.assertLessEqual(now.earliest_ns, after.latest_ns)
+            self.assertTrue(memory.wait_until_after(memory.now().latest_ns, 5))
+            self.assertFalse(memory.wait_until_after(memory.now().latest_ns + 10**10, 0.05))
+            self.assertGreater(memory.now().earliest_ns, now.latest_ns)
+
+    def test_asyncio(self):
+        async def run():
+            async with await aio.connect(self.path) as daemon, await aio.connect(self.path) as other:
+                now, status = await asyncio.gather(daemon.now(), daemon.status())
+                self.assertLessEqual(now.earliest_ns, now.latest_ns)
+                self.assertEqual(status["name"], "alone")
+                async with await daemon.acquire("aio", wait=20) as lock:
+                    self.assertGreater(lock.remaining(), 0)
+                    self.assertIsNone(await other.try_acquire("aio"))
+                    waiting = asyncio.create_task(other.acquire("aio", wait=20))
+                    await asyncio.sleep(0)
+                    first = lock.token
+                async with await waiting as second:
+                    self.assertGreater(second.token, first)
+                async with await other.acquire("aio2", wait=20) as held:
+                    cancelled = asyncio.create_task(daemon.acquire("aio2"))
+                    await asyncio.sleep(0.1)
+                    cancelled.cancel()
+                    with self.assertRaises(asyncio.CancelledError):
+                        await cancelled
+                    self.assertGreater(held.remaining(), 0)
+                self.assertEqual(daemon._held, {})
+                with self.assertRaises(tempo.Error) as caught:
+                    await daemon.acquire("two words")
+                self.assertEqual(caught.exception.code, "bad-request")
+                async with await daemon.stand("aio", capacity=1) as candidate:
+                    async for change in candidate.changes():
+                        if change.state == "leads":
+                            break
+                    self.assertGreater(candidate.remaining(), 0)
+                    async for leader in other.follow("aio"):
+                        self.assertEqual((leader.host, leader.term), ("alone", candidate.term))
+                        break
+                with self.assertRaises(tempo.Error):
+                    await daemon.stand("aio", criterion="height")
+                async for status in other.watch():
+                    self.assertEqual(status["name"], "alone")
+                    break
+            with self.assertRaisesRegex(tempo.Error, "closed; connect again"):
+                await daemon.now()
+
+        asyncio.run(asyncio.wait_for(run(), 120))
+
+    def test_asyncio_reports_a_lost_connection(self):
+        async def run():
+            with self.assertRaisesRegex(tempo.Error, "start tempod"):
+                await aio.connect("/nonexistent/sock")
+            with tempfile.TemporaryDirectory() as directory:
+                path = directory + "/sock"
+
+                async def close(reader, writer):
+                    await reader.readline()
+                    writer.close()
+
+                server = await asyncio.start_unix_server(close, path)
+                daemon = await aio.connect(path)
+                with self.assertRaisesRegex(tempo.Error, "tempod closed the connection"):
+                    await daemon.acquire("x")
+                await daemon.close()
+                server.close()
+
+        asyncio.run(asyncio.wait_for(run(), 60))
 
     def test_shared_locks(self):
         with tempo.connect(self.path) as daemon, tempo.connect(self.path) as other:
@@ -198,6 +308,55 @@ class Live(unittest.TestCase):
     def test_no_daemon(self):
         with self.assertRaisesRegex(tempo.Error, "start tempod"):
             tempo.connect("/nonexistent/sock")
+
+
+# The page without tempod: the arithmetic of src/api/page_content.h, in the units of nanoseconds.
+class Page(unittest.TestCase):
+    CONTENT = page._Content(raw=10**9, boot=5 * 10**9, shows=10**18, rate=1e-6, earliest=10**18 - 1000, earliest_rate=0.0,
+                            latest=10**18 + 1000, latest_rate=2e-6, wander=1e-5, fresh=3 * 10**9, lasts=3600 * 10**9,
+                            status=2, real=7 * 10**9)
+
+    def at(self, age, asleep=0, **changes):
+        content = self.CONTENT._replace(**changes)
+        return page._reading(content, content.raw + age, content.boot + age + asleep)
+
+    def test_the_bound_widens_with_the_rates(self):
+        # After 1 s the clock has gained 1000 ns and the latest time 2000 ns; each bound has 1 ns for the truncation.
+        self.assertEqual(self.at(10**9), (10**18 + 10**9 + 1000, 10**18 + 10**9 - 1001, 10**18 + 10**9 + 3001, "synchronized"))
+
+    def test_a_page_that_is_not_renewed(self):
+        # After 4 s, in holdover: 2 ns and 1e-5 of the age, 40 us, on both sides.
+        now = self.at(4 * 10**9)
+        self.assertEqual(now.status, "holdover")
+        self.assertEqual((now.earliest_ns, now.latest_ns), (10**18 + 4 * 10**9 - 1000 - 40_002, 10**18 + 4 * 10**9 + 9000 + 40_002))
+        self.assertEqual(self.at(3601 * 10**9).status, "unsynchronized")
+
+    def test_a_suspended_machine(self):
+        self.assertEqual(self.at(10**9, asleep=19_000_000).status, "synchronized")
+        self.assertEqual(self.at(10**9, asleep=23_000_000).status, "unsynchronized")
+
+    def test_impossible_content(self):
+        for changes in ({"status": 4}, {"rate": 0.6}, {"fresh": 2, "lasts": 1}, {"raw": -1}, {"wander": float("nan")},
+                        {"earliest": 10**18 + 5000}, {"shows": 2**63 - 1}):
+            self.assertEqual(self.at(10**9, **changes).status, "unsynchronized", changes)
+        self.assertEqual(self.at(-1).status, "unsynchronized")
+
+    def test_files_that_are_no_page(self):
+        with self.assertRaisesRegex(tempo.Error, "start tempod"):
+            page.TimePage("/nonexistent/page")
+        boot = bytes.fromhex(pathlib.Path("/proc/sys/kernel/random/boot_id").read_text().strip().replace("-", ""))
+        good = struct.pack("<8sII16s", b"ime page", 1, 384, boot)
+        with tempfile.TemporaryDirectory() as directory:
+            path = pathlib.Path(directory) / "page"
+            for head, error in ((good[:20], "truncated"), (b"x" + good[1:], "is no time page"),
+                                (good[:8] + b"\x02" + good[9:], "another version"),
+                                (good[:16] + bytes(16), "from an earlier boot")):
+                path.write_bytes(head if error == "truncated" else head.ljust(384, b"\0"))
+                with self.assertRaisesRegex(tempo.Error, error):
+                    page.TimePage(str(path))
+            path.write_bytes(good.ljust(384, b"\0"))
+            with page.TimePage(str(path)) as memory:
+                self.assertEqual(memory.now().status, "unsynchronized")
 
 
 if __name__ == "__main__":
