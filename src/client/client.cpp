@@ -25,6 +25,11 @@ constexpr std::string_view kStart = "start it with 'systemctl start tempod' or g
 constexpr auto kConnectRetry =
     std::chrono::milliseconds(20);  // pause while tempod's listen queue is full
 
+ErrorCode code_of(ipc::Code code) {
+  if (code == ipc::Code::not_allowed) return ErrorCode::not_allowed;
+  return code == ipc::Code::bad_request ? ErrorCode::bad_request : ErrorCode::refused;
+}
+
 std::unexpected<Error> fail(ErrorCode code, std::string message) {
   return std::unexpected(Error{code, std::move(message)});
 }
@@ -174,10 +179,7 @@ Result<std::optional<std::string>, Error> Client::next_line(Nanos wait) {
 
 Result<std::optional<ipc::Reply>, Error> Client::next(Nanos wait) {
   TRY(reply, next_or_refusal(wait));
-  if (reply && reply->refusal)
-    return fail(reply->refusal->code == ipc::Code::not_allowed ? ErrorCode::not_allowed
-                                                               : ErrorCode::refused,
-                reply->refusal->message);
+  if (reply && reply->refusal) return fail(code_of(reply->refusal->code), reply->refusal->message);
   return reply;
 }
 

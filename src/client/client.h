@@ -22,6 +22,7 @@ enum class ErrorCode : std::uint8_t {
   not_allowed,  // the mode of the socket or the daemon denies it
   no_answer,    // the timeout is over
   refused,      // the daemon refused the request
+  bad_request,  // the daemon cannot carry out the request as it is
   bad_reply,    // the reply is not valid
 };
 

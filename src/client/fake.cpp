@@ -128,9 +128,10 @@ class FakeNetwork::Impl {
     const std::lock_guard lock(mutex_);
     refusal_.reset();
     if (!message.empty())
-      refusal_ = ipc::Refusal{
-          .code = code == ErrorCode::not_allowed ? ipc::Code::not_allowed : ipc::Code::unavailable,
-          .message = message};
+      refusal_ = ipc::Refusal{.code = code == ErrorCode::not_allowed   ? ipc::Code::not_allowed
+                                      : code == ErrorCode::bad_request ? ipc::Code::bad_request
+                                                                       : ipc::Code::unavailable,
+                              .message = message};
   }
 
   // Run a function on the locks or the groups, under the mutex.

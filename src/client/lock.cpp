@@ -62,9 +62,7 @@ bool LockConnection::read_replies(nanoseconds wait) {
 
 void LockConnection::receive(const ipc::Reply& reply) {
   if (reply.refusal) {
-    const Error error{
-        reply.refusal->code == ipc::Code::not_allowed ? ErrorCode::not_allowed : ErrorCode::refused,
-        reply.refusal->message};
+    const Error error{public_code(reply.refusal->code), reply.refusal->message};
     // A refusal without an id concerns the pending requests (tempod could not read the id), or the
     // whole connection, which tempod then closes.
     if (!reply.refusal->id) final_error_ = error;

@@ -216,8 +216,12 @@ TEST_F(ControlSocket, ReportsWhatIsWrongWithARequest) {
   ASSERT_TRUE(locks) << locks.error().message;
   const auto lock = locks->acquire(std::string(5000, 'x'));
   ASSERT_FALSE(lock);
-  EXPECT_EQ(lock.error().code, ErrorCode::refused);
+  EXPECT_EQ(lock.error().code, ErrorCode::bad_request);
   EXPECT_THAT(lock.error().message, HasSubstr("at most 4096 bytes"));
+  // A bad name was "refused", as if another try could help.
+  const auto named = locks->acquire("two words");
+  ASSERT_FALSE(named);
+  EXPECT_EQ(named.error().code, ErrorCode::bad_request) << named.error().message;
   EXPECT_TRUE(locks->acquire("short", {.wait = 20s})) << "the connection still works";
 
   std::vector<Locks> many;

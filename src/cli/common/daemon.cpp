@@ -19,7 +19,8 @@ int print_error(int status, const std::string& message) {
 
 int report(const client::Error& error) {
   using client::ErrorCode;
-  const bool refused = error.code == ErrorCode::refused || error.code == ErrorCode::not_allowed;
+  const bool refused = error.code == ErrorCode::refused || error.code == ErrorCode::not_allowed ||
+                       error.code == ErrorCode::bad_request;
   return print_error(refused ? kRefused : kNoDaemon, error.message);
 }
 

@@ -42,6 +42,7 @@ int exit_of(const Error& error) {
       return kInterrupted;
     case ErrorCode::not_allowed:
     case ErrorCode::refused:
+    case ErrorCode::bad_request:
       break;
   }
   return kLockRefused;

@@ -82,6 +82,8 @@ std::string GroupClients::elect(Connection& client, const ipc::Request& request)
     return refuse(request, ipc::Code::bad_request,
                   fmt::format("unknown algorithm '{}'; use one of {}", request.algorithm,
                               list_of(groups::kAlgorithmNames)));
+  if (const auto wrong = groups::wrong_with_name(request.name))
+    return refuse(request, ipc::Code::bad_request, groups::sentence_of({.reason = *wrong}));
   if (find(client, request.id) != claims_.end())
     return refuse(request, ipc::Code::bad_request,
                   "this connection already has a candidate with that id; use another id");

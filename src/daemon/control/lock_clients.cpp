@@ -6,6 +6,7 @@
 
 #include "daemon/control/replies.h"
 #include "platform/clocks/boot_clock.h"
+#include "protocol/lock/lock_client.h"
 
 namespace tempo::daemon {
 namespace {
@@ -33,6 +34,8 @@ std::string LockClients::lock(Connection& client, const ipc::Request& request) {
   if (request.name.starts_with('@'))
     return refuse(request, ipc::Code::bad_request,
                   "names that begin with '@' are reserved; use another name");
+  if (const auto defect = locks::defect_of(request.name))
+    return refuse(request, ipc::Code::bad_request, locks::refusal_text(*defect, request.name, 0ns));
   const locks::ClientId holder{++last_client_ & ~locks::kGroupBit};
   const Claim claim{.client = &client, .id = request.id};
   own[request.id] = holder;
