@@ -1,7 +1,7 @@
 # Short names for the scripts in tools/ and the CMake presets (CMakePresets.json). `make help` lists the targets.
 
 .DEFAULT_GOAL := build
-.PHONY: help deps deps-all build run test asan tsan coverage soak bench install uninstall lint format clean
+.PHONY: help deps deps-all build run test asan tsan coverage soak bench install uninstall deb lint format clean
 
 help:      ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
@@ -33,8 +33,8 @@ coverage:  ## measure line coverage of the protocols: a table, and pages in buil
 	@tools/deps build coverage
 	@tools/coverage
 
-soak: deps ## run the long simulations in the release build
-	@tools/test soak
+soak: deps ## run the long simulations and tests in the release build; ONLY=packages: only tests whose names contain this
+	@ONLY="$(ONLY)" tools/test soak
 
 bench:     ## run all benchmarks one after another
 	@tools/deps build bench
@@ -54,6 +54,10 @@ install:   ## install what `make build` has built; PREFIX=/usr/local DESTDIR=
 
 uninstall: ## remove what `make install` has installed; PREFIX=/usr/local DESTDIR=
 	@PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" tools/install --remove
+
+deb:       ## build the Debian packages in build/packages
+	@tools/deps build packaging
+	@tools/deb
 
 clean:     ## remove build/
 	@rm -rf build

@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 
 // The file DIRECTORY/UNIT has the words "active", "enabled" and "masked", as far as they apply.
 // `failing` has a command that fails. The file `log` has the commands that change something.
-constexpr const char* kSystemctl = R"(#!/bin/sh
+constexpr const char* kSystemctl = R"sh(#!/bin/sh
 directory=$(dirname "$0")
 verb=$1; shift
 [ "$1" = --now ] && { now=yes; shift; }
@@ -26,20 +26,16 @@ case $verb in
   is-enabled) has enabled && ! has masked; exit ;;
 esac
 echo "$verb${now:+ --now} $1" >>"$directory/log"
-if [ "$(cat "$directory/failing" 2>/dev/null)" = "$verb $1" ];
-then echo "Job failed.";
-exit 1; fi
+if [ "$(cat "$directory/failing" 2>/dev/null)" = "$verb $1" ]; then echo "Job failed."; exit 1; fi
 case $verb in
   stop) sed -i 's/\<active//' "$unit" ;;
   start) has masked && exit 1; echo active >>"$unit" ;;
   mask) echo masked >>"$unit" ;;
   unmask) sed -i '/masked/d' "$unit" ;;
 esac
-)";
+)sh";
 
-class Adopt :
-public
-::testing::Test {
+class Adopt : public ::testing::Test {
  protected:
   void SetUp() override {
     if (geteuid() != 0) GTEST_SKIP() << "skipped: only root may switch time daemons";
