@@ -1,0 +1,3 @@
+module tempo.example/client
+
+go 1.19
