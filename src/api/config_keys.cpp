@@ -181,6 +181,16 @@ const std::vector<Key>& keys() {  // NOLINT(readability-function-size): one tabl
          settings.bound_alarm = from_ms(std::get<double>(value) / 1000);
        },
        nullptr},
+      {{"claims-limit-ms", "a number from 0.001 to 86400000", "1000",
+        "Largest error bound, in milliseconds, with which the kernel, NTP and other programs get "
+        "synchronized time"},
+       Kind::number,
+       0.001,
+       kDayMs,
+       [](Settings& settings, const Value& value) {
+         settings.claims_limit = from_ms(std::get<double>(value));
+       },
+       nullptr},
       text_key("log-level", "\"info\"", "Minimum log level", put_text<&Settings::log_level>,
                bad_log_level, "one of \"error\", \"warning\", \"info\""),
       text_key(
@@ -348,6 +358,18 @@ const std::vector<Key>& keys() {  // NOLINT(readability-function-size): one tabl
                "Public keys of all signing machines; the same file on all of them",
                put_text<&Settings::node_list_file>, bad_path_or_none, "an absolute path"),
 
+      list_key("ntp.listen", "a list of addresses",
+               "Addresses on which tempo-ntp serves NTP; empty: every address of this machine",
+               put_list<&Settings::ntp_listen>, bad_addresses),
+      {{"ntp.port", "a whole number from 1 to 65535", "123", "UDP port of tempo-ntp"},
+       Kind::whole,
+       1,
+       65535,
+       [](Settings& settings, const Value& value) {
+         settings.ntp_port = static_cast<std::uint16_t>(std::get<std::int64_t>(value));
+       },
+       nullptr},
+
       {{"software-clock.offset-ms", "a number from -1000000000 to 1000000000", "0",
         "Initial offset, in milliseconds"},
        Kind::number,
@@ -410,7 +432,7 @@ const Key* find_key(std::string_view name) {
 }
 
 std::vector<std::string_view> table_names() {
-  return {"timers", "locks", "groups", "software-clock"};
+  return {"timers", "locks", "groups", "ntp", "software-clock"};
 }
 
 std::string_view renamed_key(std::string_view name) {

@@ -57,6 +57,7 @@ struct Settings {
   double rate_jump_max = 0;                 // rate-jump-max-ppm, stored as a fraction
   std::optional<Nanos>
       bound_alarm;               // bound-alarm-us: error bound that triggers the hook; unset: never
+  Nanos claims_limit = 1s;       // claims-limit-ms: largest error bound stated to other programs
   std::uint8_t lock_expect = 0;  // locks.expect: number of voters; 0: no locks
   Nanos lock_lease = 2s;         // locks.lease-ms
   Nanos lock_lease_max{0};       // locks.lease-max-ms; below lock_lease: lock_lease
@@ -66,12 +67,14 @@ struct Settings {
   LockBackEnd lock_back_end = LockBackEnd::tempo;                    // locks.back-end
   std::vector<std::string> etcd_endpoints{"http://127.0.0.1:2379"};  // locks.etcd-endpoints
   std::string etcd_socket = "/run/tempo-etcd/etcd.sock";             // locks.etcd-socket
-  std::string etcd_ca_file;        // locks.etcd-ca-file; empty: the system's CA files
-  std::string etcd_cert_file;      // locks.etcd-cert-file; empty: none
-  std::string etcd_key_file;       // locks.etcd-key-file, set together with it
-  std::string node_key_file;       // groups.node-key-file; empty: this machine does not sign
-  std::string node_list_file;      // groups.node-list-file, set together with it
-  std::string log_level = "info";  // log-level: error, warning or info
+  std::string etcd_ca_file;             // locks.etcd-ca-file; empty: the system's CA files
+  std::string etcd_cert_file;           // locks.etcd-cert-file; empty: none
+  std::string etcd_key_file;            // locks.etcd-key-file, set together with it
+  std::string node_key_file;            // groups.node-key-file; empty: this machine does not sign
+  std::string node_list_file;           // groups.node-list-file, set together with it
+  std::vector<std::string> ntp_listen;  // ntp.listen: addresses of tempo-ntp; empty: all
+  std::uint16_t ntp_port = 123;         // ntp.port
+  std::string log_level = "info";       // log-level: error, warning or info
   std::string state_dir = "/var/lib/tempo";       // state-dir
   std::string socket = "/run/tempo/tempod.sock";  // socket
   std::string user = "tempo";      // user: to run as when started as root; empty: root

@@ -92,6 +92,7 @@ constexpr std::array kRows{
                                    static_cast<double>(settings.bound_alarm->count()) * 1e-3)
                      : std::string{};
         }},
+    Row{"claims-limit-ms", same<&Settings::claims_limit>},
     Row{"log-level", same<&Settings::log_level>, take<&Settings::log_level>,
         [](const Settings& settings) { return quoted(settings.log_level); }},
     Row{"state-dir", same<&Settings::state_dir>},
@@ -102,6 +103,8 @@ constexpr std::array kRows{
     Row{"realtime", same<&Settings::realtime>},
     Row{"system-call-filter", same<&Settings::system_call_filter>},
     Row{"machine-id", same<&Settings::machine_id>},
+    Row{"ntp.listen", same<&Settings::ntp_listen>},
+    Row{"ntp.port", same<&Settings::ntp_port>},
     Row{"timers.adjtime-ms", same_timer<&Timing::adjtime>},
     Row{"timers.loop-ms", same_timer<&Timing::loop>},
     Row{"timers.election-min-ms", same_timer<&Timing::election_min>},
