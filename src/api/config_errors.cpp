@@ -145,6 +145,13 @@ CheckResult bad_clock(const Value& value) {
   return fmt::format("must be system, software or none, not '{}'", text);
 }
 
+CheckResult bad_kernel_claims(const Value& value) {
+  const auto& text = std::get<std::string>(value);
+  if (std::ranges::any_of(kKernelClaims, [&](const auto& one) { return one.first == text; }))
+    return std::nullopt;
+  return fmt::format("must be network or utc, not '{}'", text);
+}
+
 CheckResult bad_policy(const Value& value) {
   const auto& text = std::get<std::string>(value);
   if (std::ranges::any_of(kPolicies, [&](const auto& policy) { return policy.first == text; }))

@@ -19,6 +19,9 @@ using CheckResult = std::optional<std::string>;
 inline constexpr std::array<std::pair<std::string_view, ClockKind>, 3> kClocks{
     {{"system", ClockKind::system}, {"software", ClockKind::software}, {"none", ClockKind::none}}};
 
+inline constexpr std::array<std::pair<std::string_view, KernelClaims>, 2> kKernelClaims{
+    {{"network", KernelClaims::network}, {"utc", KernelClaims::utc}}};
+
 inline constexpr std::array<std::pair<std::string_view, LockPolicy>, 4> kPolicies{
     {{"strict", LockPolicy::strict},
      {"witness", LockPolicy::witness},
@@ -39,6 +42,7 @@ CheckResult bad_addresses(const Value& value);
 CheckResult bad_broadcast(const Value& value);
 CheckResult bad_profile(const Value& value);
 CheckResult bad_clock(const Value& value);
+CheckResult bad_kernel_claims(const Value& value);
 CheckResult bad_policy(const Value& value);
 CheckResult bad_back_end(const Value& value);
 CheckResult bad_endpoints(const Value& value);

@@ -191,6 +191,26 @@ const std::vector<Key>& keys() {  // NOLINT(readability-function-size): one tabl
          settings.claims_limit = from_ms(std::get<double>(value));
        },
        nullptr},
+      text_key(
+          "kernel-claims", "\"network\"",
+          "With clock = \"system\", the error bound that tempod states to the kernel: that of "
+          "network "
+          "time, or that of UTC, without which the kernel stays unsynchronized",
+          [](Settings& settings, const Value& value) {
+            for (const auto& [name, claims] : kKernelClaims)
+              if (name == std::get<std::string>(value)) settings.kernel_claims = claims;
+          },
+          bad_kernel_claims, "one of \"network\", \"utc\""),
+      {{"tai-offset-s", "a whole number from 0 to 1000", "none",
+        "TAI minus UTC, in seconds, that tempod states to the kernel with clock = \"system\"; 37 "
+        "since 2017"},
+       Kind::whole,
+       0,
+       1000,
+       [](Settings& settings, const Value& value) {
+         settings.tai_offset = static_cast<int>(std::get<std::int64_t>(value));
+       },
+       nullptr},
       text_key("log-level", "\"info\"", "Minimum log level", put_text<&Settings::log_level>,
                bad_log_level, "one of \"error\", \"warning\", \"info\""),
       text_key(
@@ -358,6 +378,15 @@ const std::vector<Key>& keys() {  // NOLINT(readability-function-size): one tabl
                "Public keys of all signing machines; the same file on all of them",
                put_text<&Settings::node_list_file>, bad_path_or_none, "an absolute path"),
 
+      text_key("doors.clockbound", "none",
+               "Path of the shared memory of ClockBound's clients, usually "
+               "/var/run/clockbound/shm0; \"\": none",
+               put_text<&Settings::clockbound>, bad_path_or_none, "an absolute path"),
+      text_key("doors.chrony", "none",
+               "Path of a socket of chronyd ('refclock SOCK'), which gets a sample of network time "
+               "each second; \"\": none",
+               put_text<&Settings::chrony>, bad_path_or_none, "an absolute path"),
+
       list_key("ntp.listen", "a list of addresses",
                "Addresses on which tempo-ntp serves NTP; empty: every address of this machine",
                put_list<&Settings::ntp_listen>, bad_addresses),
@@ -432,7 +461,7 @@ const Key* find_key(std::string_view name) {
 }
 
 std::vector<std::string_view> table_names() {
-  return {"timers", "locks", "groups", "ntp", "software-clock"};
+  return {"timers", "locks", "groups", "doors", "ntp", "software-clock"};
 }
 
 std::string_view renamed_key(std::string_view name) {

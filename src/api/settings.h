@@ -24,6 +24,9 @@ enum class ClockKind : std::uint8_t { system, software, none };  // clock
 // locks.policy: when the two machines of a cluster lose each other
 enum class LockPolicy : std::uint8_t { strict, witness, preferred, available };
 
+// kernel-claims: the interval that tempod states to the kernel
+enum class KernelClaims : std::uint8_t { network, utc };
+
 struct SoftwareClock {
   Nanos offset{0};    // offset-ms, fractions allowed
   double drift = 0;   // drift-ppm, stored as a fraction: 50 ppm is 50e-6
@@ -56,12 +59,16 @@ struct Settings {
   double drift_allowance = 0.15e-6;         // drift-allowance-ppm, stored as a fraction
   double rate_jump_max = 0;                 // rate-jump-max-ppm, stored as a fraction
   std::optional<Nanos>
-      bound_alarm;               // bound-alarm-us: error bound that triggers the hook; unset: never
-  Nanos claims_limit = 1s;       // claims-limit-ms: largest error bound stated to other programs
-  std::uint8_t lock_expect = 0;  // locks.expect: number of voters; 0: no locks
-  Nanos lock_lease = 2s;         // locks.lease-ms
-  Nanos lock_lease_max{0};       // locks.lease-max-ms; below lock_lease: lock_lease
-  Nanos lock_delay_max = 10ms;   // locks.delay-max-ms: for silent locks
+      bound_alarm;  // bound-alarm-us: error bound that triggers the hook; unset: never
+  KernelClaims kernel_claims = KernelClaims::network;  // kernel-claims
+  std::optional<int> tai_offset;  // tai-offset-s: TAI minus UTC, for the kernel; unset: not stated
+  std::string clockbound;         // doors.clockbound: path of ClockBound's segment; empty: none
+  std::string chrony;             // doors.chrony: path of chronyd's socket; empty: none
+  Nanos claims_limit = 1s;        // claims-limit-ms: largest error bound stated to other programs
+  std::uint8_t lock_expect = 0;   // locks.expect: number of voters; 0: no locks
+  Nanos lock_lease = 2s;          // locks.lease-ms
+  Nanos lock_lease_max{0};        // locks.lease-max-ms; below lock_lease: lock_lease
+  Nanos lock_delay_max = 10ms;    // locks.delay-max-ms: for silent locks
   LockPolicy lock_policy = LockPolicy::strict;  // locks.policy
   std::string lock_policy_host;                 // locks.policy-host: witness or preferred machine
   LockBackEnd lock_back_end = LockBackEnd::tempo;                    // locks.back-end

@@ -91,6 +91,16 @@ int work(const DaemonIdentity& identity, const ParentLine& parent) {
     else
       log_warning(page.error());
   }
+  const config::Settings& settings = identity.settings;
+  auto doors = Doors::open({.clockbound = settings.clockbound,
+                            .chrony = settings.chrony,
+                            .steered = settings.clock == config::ClockKind::system,
+                            .limit = settings.claims_limit});
+  if (!doors) {
+    log_error(doors.error());
+    return kUnusable;
+  }
+  (*worker)->publish_to(*std::move(doors));
   if (const auto confined = confine(identity.settings); !confined) {
     log_error(confined.error());
     return kUnusable;

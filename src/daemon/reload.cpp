@@ -92,6 +92,10 @@ constexpr std::array kRows{
                                    static_cast<double>(settings.bound_alarm->count()) * 1e-3)
                      : std::string{};
         }},
+    Row{"kernel-claims", same<&Settings::kernel_claims>},
+    Row{"tai-offset-s", same<&Settings::tai_offset>},
+    Row{"doors.clockbound", same<&Settings::clockbound>},
+    Row{"doors.chrony", same<&Settings::chrony>},
     Row{"claims-limit-ms", same<&Settings::claims_limit>},
     Row{"log-level", same<&Settings::log_level>, take<&Settings::log_level>,
         [](const Settings& settings) { return quoted(settings.log_level); }},

@@ -53,6 +53,8 @@ class Worker {
   // Publishes the time in this page. Without a page, clients ask for the time on the control
   // socket.
   void publish_to(page::Writer page) { clock_.publish_to(std::move(page)); }
+  // Publishes it there too.
+  void publish_to(Doors doors) { clock_.publish_to(std::move(doors)); }
 
   // Runs until a signal or `stop`: returns 0. After a suspension of the machine it returns
   // kSuspended: everything known about the time is invalid then (decision 031).

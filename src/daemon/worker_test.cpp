@@ -29,10 +29,12 @@ using ::testing::HasSubstr;
 
 // State of the simulated clock and oscillator, set by the test.
 struct Bench {
-  Nanos ahead{0};         // oscillator time minus raw time
-  Nanos asleep{0};        // total suspension so far
-  Nanos falls_asleep{0};  // suspension that starts after the next reading
-  int followed = 0;       // number of calls of follow
+  Nanos ahead{0};                           // oscillator time minus raw time
+  Nanos asleep{0};                          // total suspension so far
+  Nanos falls_asleep{0};                    // suspension that starts after the next reading
+  int followed = 0;                         // number of calls of follow
+  std::optional<sys::KernelClaim> claim{};  // last argument of claim
+  int claims = 0;                           // number of its calls
 };
 
 class BenchOscillator final : public sys::Oscillator {
@@ -57,6 +59,11 @@ class BenchClock final : public sys::Clock {
   WallTime read() override { return WallTime{1'700'000'000s}; }
   Result<void> follow(Instant /*now*/, WallTime /*wall*/, double /*rate*/, bool /*step*/) override {
     ++bench_->followed;
+    return {};
+  }
+  Result<void> claim(const std::optional<sys::KernelClaim>& claim) override {
+    bench_->claim = claim;
+    ++bench_->claims;
     return {};
   }
 
@@ -146,6 +153,19 @@ TEST_F(SuspendedWorker, IgnoresShortSuspensions) {
   });
   EXPECT_EQ(worker_->run(), 0);
   EXPECT_GT(bench_.followed, followed_before);
+}
+
+// Alone it becomes master; its clock is network time, and the kernel gets its interval.
+TEST_F(WorkerTest, StatesTheErrorOfTheClockToTheKernel) {
+  worker_->each_round([&] {
+    bench_.ahead += 20ms;
+    if (bench_.claim || bench_.claims > 100) worker_->stop();
+  });
+  EXPECT_EQ(worker_->run(), 0);
+  ASSERT_TRUE(bench_.claim);
+  EXPECT_LE(bench_.claim->earliest, bench_.claim->time);
+  EXPECT_LE(bench_.claim->time, bench_.claim->latest);
+  EXPECT_FALSE(bench_.claim->tai);
 }
 
 // A daemon two revisions ahead asks for a master.

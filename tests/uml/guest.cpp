@@ -46,6 +46,9 @@ Report take_report(const std::optional<page::Reader>& reader) {
             .page_ns = reading.time.time_since_epoch().count(),
             .status = reader ? static_cast<int>(reading.status) : -1};
   }
+  timex kernel{};  // no modes: this reads only
+  if (::adjtimex(&kernel) >= 0 && (kernel.status & STA_UNSYNC) == 0)
+    best.max_error_us = kernel.maxerror;
   return best;
 }
 
@@ -79,7 +82,7 @@ int report_as_guest(const std::string& file, const std::string& page) {
     }
     const Report report = take_report(reader);
     out << report.counter << ' ' << report.real_ns << ' ' << report.page_ns << ' ' << report.status
-        << std::endl;
+        << ' ' << report.max_error_us << std::endl;
     ::usleep(100'000);
   }
   ::reboot(RB_POWER_OFF);
@@ -93,7 +96,7 @@ std::vector<Report> read_reports(const std::filesystem::path& file) {
     if (in.eof()) break;  // still being written
     Report report;
     if (std::istringstream(line) >> report.counter >> report.real_ns >> report.page_ns >>
-        report.status)
+        report.status >> report.max_error_us)
       reports.push_back(report);
   }
   return reports;

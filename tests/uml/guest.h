@@ -16,6 +16,8 @@ struct Report {
   std::int64_t real_ns = 0;
   std::int64_t page_ns = 0;  // network time of the page at that moment
   int status = 0;            // status of the page; -1: no page
+  std::int64_t max_error_us =
+      0;  // maxerror of the kernel; 0: it says that its clock is unsynchronized
 };
 
 int move_clock_as_guest(const std::string& by_ms);

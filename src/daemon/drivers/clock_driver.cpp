@@ -7,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include "api/door_status.h"
 #include "base/span_text.h"
 #include "daemon/log.h"
 #include "machine/overloaded.h"
@@ -55,6 +56,7 @@ void ClockDriver::each_second() {
   carry_utc();
   follow(false);
   publish();
+  serve_doors();
   watch_bound();
   save_rate_if_due();
 }
@@ -71,10 +73,48 @@ void ClockDriver::follow(bool stepped) {
   if (parts_.loop->slept() > Nanos{0}) return;
   const Instant at = now();
   const clock::SteeredClock& dial = sync().steered_clock();
-  const auto done = parts_.instruments->clock->follow(at, dial.at(at), dial.rate(), stepped);
+  auto done = parts_.instruments->clock->follow(at, dial.at(at), dial.rate(), stepped);
+  if (done) done = claim(at);
   const std::string error = done ? "" : done.error();
   if (error != error_ && !error.empty()) log_error(error);
   error_ = error;
+}
+
+// After every change of the clock, because a step makes the kernel forget the last claim.
+Result<void> ClockDriver::claim(Instant at) {
+  const config::Settings& settings = parts_.identity->settings;
+  const page::Reading reading = page_reading(at);
+  const bool claims =
+      settings.kernel_claims == config::KernelClaims::network &&
+      doors::door_status(reading.status, doors::bound_of(reading), settings.claims_limit).claims;
+  if (!claims) return parts_.instruments->clock->claim(std::nullopt);
+  return parts_.instruments->clock->claim(sys::KernelClaim{.at = at,
+                                                           .time = reading.time,
+                                                           .earliest = reading.earliest,
+                                                           .latest = reading.latest,
+                                                           .rate = sync().steered_clock().rate(),
+                                                           .tai = settings.tai_offset});
+}
+
+page::Reading ClockDriver::page_reading(Instant at) const {
+  const node::Reading reading = sync().reading(at);
+  return {.time = reading.time,
+          .earliest = reading.earliest,
+          .latest = reading.latest,
+          .status = page_status(reading.status)};
+}
+
+void ClockDriver::serve_doors() {
+  if (!doors_) return;
+  timespec monotonic{};
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &monotonic);
+  const sys::Bracket kernel = sys::read_bracket();
+  doors_->publish(kernel, page_reading(parts_.instruments->oscillator->at(kernel.raw())),
+                  sys::nanos_of(monotonic));
+  if (const std::string& error = doors_->error(); error != door_error_) {
+    if (!error.empty()) log_warning(error);
+    door_error_ = error;
+  }
 }
 
 // UTC from the system clock that another program synchronizes, without the steps of leap seconds.

@@ -1,5 +1,6 @@
-// Connects the clock of the node to this machine: steers the system clock, publishes the time page,
-// carries UTC of a trusted machine, saves the rate, and watches the bound.
+// Connects the clock of the node to this machine: steers the system clock and states its error to
+// the kernel, publishes the time page and the time for programs that do not know tempo, carries UTC
+// of a trusted machine, saves the rate, and watches the bound.
 #pragma once
 
 #include <memory>
@@ -8,6 +9,7 @@
 #include <string_view>
 
 #include "daemon/daemon_identity.h"
+#include "daemon/drivers/doors.h"
 #include "daemon/drivers/event_log.h"
 #include "daemon/drivers/host_clock.h"
 #include "daemon/drivers/instruments.h"
@@ -36,7 +38,11 @@ class ClockDriver {
   explicit ClockDriver(const Parts& parts);
 
   void publish_to(page::Writer page) { publisher_.emplace(std::move(page)); }
-  void stop_publishing() { publisher_.reset(); }
+  void publish_to(Doors doors) { doors_.emplace(std::move(doors)); }
+  void stop_publishing() {
+    publisher_.reset();
+    doors_.reset();
+  }
 
   void on_notice(const node::SyncNotice& notice);
   void each_second();
@@ -49,19 +55,24 @@ class ClockDriver {
   const node::Sync& sync() const { return parts_.host->machine().node().sync(); }
   Instant now() const { return parts_.instruments->oscillator->now(); }
   void follow(bool stepped);
+  Result<void> claim(Instant at);
+  page::Reading page_reading(Instant at) const;
   void publish();
+  void serve_doors();
   void carry_utc();
   void save_rate_if_due();
   void watch_bound();
 
   Parts parts_;
   std::optional<Publisher> publisher_;
+  std::optional<Doors> doors_;
   std::unique_ptr<sys::KernelClock> utc_source_;  // null: this machine does not carry UTC
   clock::LeapSmear leaps_;
   Instant next_save_;
   bool utc_synchronized_ = true;  // another program synchronizes the system clock, as last reported
   bool alarmed_ = false;          // the bound exceeds bound-alarm-us
   std::string error_;             // last error of the system clock, logged once
+  std::string door_error_;        // of the doors, the same
 };
 
 }  // namespace tempo::daemon

@@ -12,7 +12,14 @@ constexpr double kRounding =
     1e-9;  // rounding error of a rate that comes from readings in whole nanoseconds
 constexpr Nanos kDoubtAfterSleep = 10s;
 
-page::Status status_of(node::Reading::Status status) {
+page::Hand hand(WallTime now, WallTime in_a_second, double outwards) {
+  const auto went = static_cast<double>((in_a_second - now - kAhead).count());
+  return {.shows = now, .rate = went / static_cast<double>(kAhead.count()) + outwards};
+}
+
+}  // namespace
+
+page::Status page_status(node::Reading::Status status) {
   switch (status) {
     case node::Reading::Status::unsynchronized:
       return page::Status::unsynchronized;
@@ -26,13 +33,6 @@ page::Status status_of(node::Reading::Status status) {
   std::unreachable();
 }
 
-page::Hand hand(WallTime now, WallTime in_a_second, double outwards) {
-  const auto went = static_cast<double>((in_a_second - now - kAhead).count());
-  return {.shows = now, .rate = went / static_cast<double>(kAhead.count()) + outwards};
-}
-
-}  // namespace
-
 page::Content content_of(const page::Moment& moment, const node::Reading& now,
                          const node::Reading& in_a_second) {
   page::Content content{.raw = moment.raw,
@@ -44,7 +44,7 @@ page::Content content_of(const page::Moment& moment, const node::Reading& now,
                         .held_wander = node::kHeldWander,
                         .fresh = kFresh,
                         .lasts = kLasts,
-                        .status = status_of(now.status)};
+                        .status = page_status(now.status)};
   if (content.status == page::Status::unsynchronized) return content;
   content.earliest = hand(now.earliest, in_a_second.earliest, -kRounding);
   content.latest = hand(now.latest, in_a_second.latest, kRounding);

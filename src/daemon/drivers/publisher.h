@@ -36,6 +36,8 @@ class Publisher {
 page::Content content_of(const page::Moment& moment, const node::Reading& now,
                          const node::Reading& in_a_second);
 
+page::Status page_status(node::Reading::Status status);
+
 // Marks the page of a dead worker as orphaned.
 void orphan_page(const std::string& socket);
 

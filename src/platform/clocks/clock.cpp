@@ -32,6 +32,7 @@ class NoClock final : public Clock {
   Result<void> follow(Instant /*now*/, WallTime /*wall*/, double /*rate*/, bool /*step*/) override {
     return {};
   }
+  Result<void> claim(const std::optional<KernelClaim>& /*claim*/) override { return {}; }
 
  private:
   Nanos offset_;
@@ -42,8 +43,9 @@ class KernelFollower final : public Clock {
   KernelFollower(std::unique_ptr<KernelClock> kernel, const SteeringOptions& options)
       : kernel_(std::move(kernel)), options_(options) {}
 
-  // At the end the clock keeps the rate without the pending correction.
+  // At the end the clock keeps the rate without the pending correction, and claims nothing.
   ~KernelFollower() override {
+    if (claimed_) KernelFollower::claim(std::nullopt);
     if (!followed_) return;
     timex adjustment{};
     adjustment.modes = ADJ_FREQUENCY;
@@ -112,7 +114,42 @@ class KernelFollower final : public Clock {
     return {};
   }
 
+  Result<void> claim(const std::optional<KernelClaim>& claim) override {
+    timex statement{};
+    statement.modes = ADJ_STATUS | ADJ_MAXERROR | ADJ_ESTERROR;
+    statement.status = STA_UNSYNC;
+    statement.maxerror = statement.esterror = kMostError / 1us;
+    if (claim) {
+      const Bracket shown = kernel_->read();
+      const auto since = static_cast<double>((shown.raw() - claim->at).count());
+      const Nanos passed{std::llround(since * (1 + claim->rate))};
+      const Nanos doubt = shown.width() / 2 + 1ns;
+      const auto ahead = [&](WallTime time) {
+        return shown.real - (time + passed).time_since_epoch();
+      };
+      statement.status = 0;
+      statement.maxerror =
+          microseconds(std::max(ahead(claim->earliest), -ahead(claim->latest)) + doubt);
+      statement.esterror = microseconds(std::chrono::abs(ahead(claim->time)) + doubt);
+      if (claim->tai) {
+        statement.modes |= ADJ_TAI;
+        statement.constant = *claim->tai;
+      }
+    }
+    if (const int error = kernel_->adjust(statement); error != 0) return refused(error);
+    claimed_ = claim.has_value();
+    return {};
+  }
+
  private:
+  static constexpr Nanos kMostError =
+      16s;  // NTP_PHASE_LIMIT: the kernel takes it as unsynchronized
+
+  // Rounded up.
+  static long microseconds(Nanos error) {
+    return std::clamp<Nanos>(error + 999ns, 0ns, kMostError) / 1us;
+  }
+
   static constexpr double kMaxFrequency = 500e-6;  // the kernel's own limit
   static constexpr long kMaxScaled = 500L << 16;   // the same, as timex counts
   static constexpr Nanos kMinStep = 10us;          // smaller differences are slewed at once
@@ -134,6 +171,7 @@ class KernelFollower final : public Clock {
   double rate_ = 0;        // without correction
   double owed_ = 0;        // rounding error of the frequency, carried to the next call
   bool followed_ = false;  // the frequency was set by this object
+  bool claimed_ = false;   // the kernel was told a bound by this object
 };
 
 }  // namespace

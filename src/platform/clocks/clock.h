@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -15,6 +16,16 @@
 namespace tempo::sys {
 
 class KernelClock;  // kernel_clock.h
+
+// What the kernel tells other programs about its clock: network time and its interval at `at`.
+struct KernelClaim {
+  Instant at{};
+  WallTime time{};  // best reading
+  WallTime earliest{};
+  WallTime latest{};
+  double rate = 0;         // of network time over raw time
+  std::optional<int> tai{};  // TAI minus UTC in seconds; empty: left as it is
+};
 
 class Clock {
  public:
@@ -28,6 +39,11 @@ class Clock {
   // microsecond per second). A difference above the step limit is stepped, and any difference worth
   // it if `step` is set; a smaller one is slewed.
   virtual Result<void> follow(Instant now, WallTime wall, double rate, bool step) = 0;
+
+  // States the maximum and the estimated error of the clock to the kernel; empty: the clock is
+  // unsynchronized. Call it at least every second, because the kernel adds 500 ppm to the error,
+  // and after `follow`, because a step ends the claim. The claim ends with this object.
+  virtual Result<void> claim(const std::optional<KernelClaim>& claim) = 0;
 };
 
 std::unique_ptr<Clock> no_clock(Nanos offset);  // read-only: system clock plus `offset`

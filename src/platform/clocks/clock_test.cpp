@@ -22,6 +22,9 @@ struct SimulatedKernel {
   int error = 0;               // returned by adjust
   long offset = 1234;          // left in the PLL by an earlier daemon
   int status = STA_PLL;
+  long maxerror = 77;  // microseconds
+  long esterror = 77;
+  int tai = 0;
   bool adjtime_under_way = true;
   std::vector<timex> calls;
 
@@ -49,6 +52,9 @@ class SimulatedCalls final : public KernelClock {
     }
     if (request.modes != 0) kernel_->calls.push_back(request);
     if ((request.modes & ADJ_STATUS) != 0) kernel_->status = request.status;
+    if ((request.modes & ADJ_MAXERROR) != 0) kernel_->maxerror = request.maxerror;
+    if ((request.modes & ADJ_ESTERROR) != 0) kernel_->esterror = request.esterror;
+    if ((request.modes & ADJ_TAI) != 0) kernel_->tai = static_cast<int>(request.constant);
     if ((request.modes & ADJ_OFFSET) != 0 && (kernel_->status & STA_PLL) != 0)
       kernel_->offset = request.offset;
     if ((request.modes & ADJ_FREQUENCY) != 0) {
@@ -58,6 +64,9 @@ class SimulatedCalls final : public KernelClock {
     if ((request.modes & ADJ_SETOFFSET) != 0) {
       if ((request.modes & ADJ_NANO) == 0) return EINVAL;
       if (request.time.tv_usec < 0 || request.time.tv_usec > 999'999'999) return EINVAL;
+      // A step makes the kernel forget what it was told.
+      kernel_->status |= STA_UNSYNC;
+      kernel_->maxerror = 16'000'000;
       kernel_->real += static_cast<long double>(request.time.tv_sec) * 1e9L +
                        static_cast<long double>(request.time.tv_usec);
     }
@@ -254,6 +263,88 @@ TEST_F(SystemClock, KeepsTheFrequencyIfNeverFollowed) {
   kernel_.frequency = 12345;
   made().reset();
   EXPECT_EQ(kernel_.frequency, 12345);
+}
+
+// --- what the kernel tells other programs ---
+
+// Network time is `ahead` of the kernel's clock, within 3 us.
+KernelClaim claim_of(const SimulatedKernel& kernel, Nanos ahead) {
+  const WallTime time{kernel.shown() + ahead};
+  return {.at = kernel.raw, .time = time, .earliest = time - 3us, .latest = time + 3us};
+}
+
+// 40 us between the clocks, 3 us of the interval, 25 ns of the reading: rounded up to microseconds.
+TEST_F(SystemClock, TellsTheKernelItsError) {
+  const auto clock = made();
+  for (const Nanos ahead : {40us, -40us}) {
+    ASSERT_TRUE(clock->claim(claim_of(kernel_, ahead)));
+    EXPECT_EQ(kernel_.status & STA_UNSYNC, 0);
+    EXPECT_EQ(kernel_.maxerror, 44);
+    EXPECT_EQ(kernel_.esterror, 41);
+  }
+  EXPECT_EQ(kernel_.tai, 0);
+  KernelClaim with_tai = claim_of(kernel_, 0ns);
+  with_tai.tai = 37;
+  ASSERT_TRUE(clock->claim(with_tai));
+  EXPECT_EQ(kernel_.tai, 37);
+}
+
+// The interval is from a while ago: network time went on, 100 ppm faster than raw time.
+TEST_F(SystemClock, CarriesTheIntervalToTheReading) {
+  const auto clock = made();
+  KernelClaim claim = claim_of(kernel_, 0ns);
+  claim.rate = 100e-6;
+  kernel_.run(1s);
+  ASSERT_TRUE(clock->claim(claim));
+  EXPECT_EQ(kernel_.maxerror, 104);
+  EXPECT_EQ(kernel_.esterror, 101);
+}
+
+TEST_F(SystemClock, TakesTheClaimBack) {
+  {
+    const auto clock = made();
+    ASSERT_TRUE(clock->claim(claim_of(kernel_, 0ns)));
+    ASSERT_TRUE(clock->claim(std::nullopt));
+    EXPECT_NE(kernel_.status & STA_UNSYNC, 0);
+    EXPECT_EQ(kernel_.maxerror, 16'000'000);
+    ASSERT_TRUE(clock->claim(claim_of(kernel_, 0ns)));
+    EXPECT_EQ(kernel_.status & STA_UNSYNC, 0);
+  }
+  EXPECT_NE(kernel_.status & STA_UNSYNC, 0);
+  EXPECT_EQ(kernel_.maxerror, 16'000'000);
+  EXPECT_EQ(kernel_.esterror, 16'000'000);
+}
+
+TEST_F(SystemClock, NeverClaimsMoreThanTheKernelCanSay) {
+  const auto clock = made();
+  ASSERT_TRUE(clock->claim(claim_of(kernel_, 24h)));
+  EXPECT_EQ(kernel_.maxerror, 16'000'000);
+}
+
+// A reading at any time in the second after a claim: the kernel adds 500 ppm, and the truth is
+// inside.
+TEST_F(SystemClock, ContainsTheTruthUntilTheNextClaim) {
+  kernel_.own_rate = 80e-6;
+  const auto clock = made();
+  line(300us, -20e-6);
+  for (int second = 0; second < 200; ++second) {
+    if (second == 100) line(700ms, -20e-6);  // a step
+    follow(*clock, second == 100);
+    KernelClaim claim{.at = kernel_.raw,
+                      .time = wanted(),
+                      .earliest = wanted() - 2us,
+                      .latest = wanted() + 2us,
+                      .rate = rate_};
+    ASSERT_TRUE(clock->claim(claim));
+    EXPECT_EQ(kernel_.status & STA_UNSYNC, 0);
+    for (int part = 0; part < 10; ++part) {
+      kernel_.run(100ms);
+      const double since = (part + 1) * 0.1;
+      EXPECT_LE(std::abs(static_cast<double>(behind().count())) * 1e-3,
+                static_cast<double>(kernel_.maxerror) + 500 * since)
+          << second;
+    }
+  }
 }
 
 TEST_F(SystemClock, ReportsKernelErrors) {
