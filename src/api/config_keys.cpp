@@ -41,6 +41,12 @@ void put_count(Settings& settings, const Value& value) {
   settings.timing.*Member = static_cast<std::uint32_t>(std::get<std::int64_t>(value));
 }
 
+// The source of UTC that is being read: the last one, or the first.
+UtcSourceSettings& utc_source(Settings& settings) {
+  if (settings.utc_sources.empty()) settings.utc_sources.emplace_back();
+  return settings.utc_sources.back();
+}
+
 Key text_key(std::string_view key, std::string_view fallback, std::string_view meaning,
              void (*put)(Settings&, const Value&), CheckResult (*check)(const Value&),
              std::string_view type = "a string") {
@@ -378,6 +384,35 @@ const std::vector<Key>& keys() {  // NOLINT(readability-function-size): one tabl
                "Public keys of all signing machines; the same file on all of them",
                put_text<&Settings::node_list_file>, bad_path_or_none, "an absolute path"),
 
+      text_key(
+          "utc.source.path", "none",
+          "Unix socket to which a program on this machine sends UTC, in the format of chrony's "
+          "SOCK "
+          "reference clock",
+          [](Settings& settings, const Value& value) {
+            utc_source(settings).path = std::get<std::string>(value);
+          },
+          bad_path, "an absolute path"),
+      {{"utc.source.error-us", "a number from 0.001 to 1000000", "1000",
+        "Largest error of its samples, in microseconds"},
+       Kind::number,
+       0.001,
+       1e6,
+       [](Settings& settings, const Value& value) {
+         utc_source(settings).error = from_ms(std::get<double>(value) / 1000);
+       },
+       nullptr},
+      {{"utc.source.priority", "a whole number from 0 to 9", "9",
+        "When the sources of UTC disagree without a majority, those of the highest priority "
+        "decide"},
+       Kind::whole,
+       0,
+       9,
+       [](Settings& settings, const Value& value) {
+         utc_source(settings).priority = static_cast<std::uint8_t>(std::get<std::int64_t>(value));
+       },
+       nullptr},
+
       text_key("doors.clockbound", "none",
                "Path of the shared memory of ClockBound's clients, usually "
                "/var/run/clockbound/shm0; \"\": none",
@@ -398,6 +433,15 @@ const std::vector<Key>& keys() {  // NOLINT(readability-function-size): one tabl
          settings.ntp_port = static_cast<std::uint16_t>(std::get<std::int64_t>(value));
        },
        nullptr},
+
+      flag_key("ntp.serve", "true",
+               "Whether tempo-ntp answers clients; false: it only asks servers",
+               put_flag<&Settings::ntp_serve>),
+      list_key("ntp.servers", "a list of addresses",
+               "NTP servers, at most 4, that tempo-ntp asks for UTC; needs ntp.feed",
+               put_list<&Settings::ntp_servers>, bad_addresses),
+      text_key("ntp.feed", "none", "Path of the utc.source that gets their time",
+               put_text<&Settings::ntp_feed>, bad_path_or_none, "an absolute path"),
 
       {{"software-clock.offset-ms", "a number from -1000000000 to 1000000000", "0",
         "Initial offset, in milliseconds"},
@@ -461,7 +505,15 @@ const Key* find_key(std::string_view name) {
 }
 
 std::vector<std::string_view> table_names() {
-  return {"timers", "locks", "groups", "doors", "ntp", "software-clock"};
+  return {"timers", "locks", "groups", "utc", "utc.source", "doors", "ntp", "software-clock"};
+}
+
+std::optional<std::size_t> max_of_tables(std::string_view name) {
+  return name == "utc.source" ? std::optional{kMaxUtcSources} : std::nullopt;
+}
+
+void begin_table(Settings& settings, std::string_view name) {
+  if (name == "utc.source") settings.utc_sources.emplace_back();
 }
 
 std::string_view renamed_key(std::string_view name) {

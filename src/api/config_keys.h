@@ -33,6 +33,10 @@ std::string closest_key(std::string_view name);
 // The new name of a key that was renamed; empty: no key had this name.
 std::string_view renamed_key(std::string_view name);
 std::vector<std::string_view> table_names();  // names of all tables
+// How many tables of this name a file may have, [[name]] each; empty: one, [name].
+std::optional<std::size_t> max_of_tables(std::string_view name);
+// The keys that are set next belong to another table of this name.
+void begin_table(Settings& settings, std::string_view name);
 
 // Checks and stores the value; returns an error message if it is not valid. A whole number is also
 // accepted as a number.

@@ -24,7 +24,22 @@ struct Given {
   std::string where;
   Value value;
 };
-using AllGiven = std::map<std::string, Given>;  // by key
+// By key. Keys of several tables of one name have the number of their table: "utc.source[0].path".
+using AllGiven = std::map<std::string, Given>;
+
+// "utc.source[0].path" is the key "utc.source.path".
+std::string without_number(const std::string& name) {
+  const std::size_t open = name.find('[');
+  if (open == std::string::npos) return name;
+  return name.substr(0, open) + name.substr(name.find(']') + 1);
+}
+
+// The reverse; keys of other tables stay as they are.
+std::string with_number(const std::string& key, std::size_t number) {
+  const std::size_t dot = key.rfind('.');
+  if (dot == std::string::npos || !max_of_tables(key.substr(0, dot))) return key;
+  return fmt::format("{}[{}]{}", key.substr(0, dot), number, key.substr(dot));
+}
 
 std::string place(std::string_view file, const TomlPlace& at) {
   return fmt::format("{}:{}:{}", file, at.line, at.column);
@@ -145,7 +160,8 @@ class FileReader {
   }
 
  private:
-  void walk(const TomlTable& table, const std::string& prefix) {
+  // `number`: of the table among those of its name.
+  void walk(const TomlTable& table, const std::string& prefix, std::size_t number = 0) {
     for (const TomlEntry& entry : table) {
       const std::string key = prefix + entry.key;
       const std::string where = place(file_name_, entry.at);
@@ -153,18 +169,37 @@ class FileReader {
       if (const Key* known = find_key(key)) {
         auto value = value_of(entry.node);
         if (value)
-          given_.insert_or_assign(key, Given{value_at, *value});
+          given_.insert_or_assign(with_number(key, number), Given{value_at, *value});
         else
           mistakes_.push_back({value_at, wrong_type(*known, value.error())});
       } else if (std::ranges::count(table_names(), key) > 0) {
         if (const auto* inner = std::get_if<TomlTable>(&entry.node.value))
           walk(*inner, key + '.');
+        else if (const auto* several = std::get_if<TomlArray>(&entry.node.value);
+                 several != nullptr && max_of_tables(key))
+          walk_all(*several, key, where);
         else
           mistakes_.push_back(
               {where, fmt::format("{0} is a table; write [{0}] and put its keys below", key)});
       } else {
         mistakes_.push_back({where, unknown_key_in_file(key)});
       }
+    }
+  }
+
+  // [[key]], several times.
+  void walk_all(const TomlArray& tables, const std::string& key, const std::string& where) {
+    if (tables.size() > *max_of_tables(key)) {
+      mistakes_.push_back({where, fmt::format("{} [[{}]] are too many; the most are {}",
+                                              tables.size(), key, *max_of_tables(key))});
+      return;
+    }
+    for (std::size_t i = 0; i < tables.size(); ++i) {
+      if (const auto* inner = std::get_if<TomlTable>(&tables[i].value))
+        walk(*inner, key + '.', i);
+      else
+        mistakes_.push_back(
+            {where, fmt::format("{0} is a table; write [[{0}]] and put its keys below", key)});
     }
   }
 
@@ -209,7 +244,7 @@ void read_change(const std::string& change, AllGiven& given, Mistakes& mistakes)
   }
   auto value = command_line_value(*key, change.substr(equals + 1));
   if (value)
-    given.insert_or_assign(name, Given{where, *std::move(value)});
+    given.insert_or_assign(with_number(name, 0), Given{where, *std::move(value)});
   else
     mistakes.push_back({where, wrong_type(*key, value.error())});
 }
@@ -234,6 +269,50 @@ std::string policy_mistake(const Settings& settings) {
   return "";
 }
 
+// Every source has a socket of its own.
+void check_utc_sources(const Settings& settings, const AllGiven& given, Mistakes& mistakes) {
+  const auto place_of = [&](std::size_t number) {
+    const std::string prefix = fmt::format("utc.source[{}].", number);
+    const auto first = given.lower_bound(prefix);
+    return first == given.end() ? prefix : first->second.where;
+  };
+  for (std::size_t i = 0; i < settings.utc_sources.size(); ++i) {
+    const UtcSourceSettings& source = settings.utc_sources[i];
+    if (source.path.empty() && !given.contains(fmt::format("utc.source[{}].path", i)))
+      mistakes.push_back({place_of(i),
+                          "a source of UTC needs path; set it to the socket of the "
+                          "program that sends UTC"});
+    for (std::size_t j = 0; j < i; ++j)
+      if (!source.path.empty() && settings.utc_sources[j].path == source.path)
+        mistakes.push_back({place_of(i), fmt::format("two sources of UTC have the path {}; give "
+                                                     "each its own",
+                                                     source.path)});
+  }
+  if (settings.trusted && !settings.utc_sources.empty())
+    mistakes.push_back({place_of(0),
+                        "utc.source and trusted exclude each other: with trusted, the "
+                        "kernel clock is the source; remove one of them"});
+}
+
+void check_ntp(const Settings& settings, const AllGiven& given, Mistakes& mistakes) {
+  const bool fed =
+      std::ranges::count(settings.utc_sources, settings.ntp_feed, &UtcSourceSettings::path) > 0;
+  if (settings.ntp_servers.size() > kMaxNtpServers)
+    mistakes.push_back(
+        {given.at("ntp.servers").where, fmt::format("{} servers are too many; the most are {}",
+                                                    settings.ntp_servers.size(), kMaxNtpServers)});
+  if (settings.ntp_servers.empty() != settings.ntp_feed.empty())
+    mistakes.push_back({given.at(settings.ntp_feed.empty() ? "ntp.servers" : "ntp.feed").where,
+                        "ntp.servers and ntp.feed need each other; set both or neither"});
+  else if (!settings.ntp_feed.empty() && !fed)
+    mistakes.push_back({given.at("ntp.feed").where,
+                        "ntp.feed must be the path of a [[utc.source]], which says how large the "
+                        "error of its samples may be; add one with this path"});
+  if (!settings.ntp_serve && settings.ntp_servers.empty())
+    mistakes.push_back({given.at("ntp.serve").where,
+                        "without ntp.serve and ntp.servers tempo-ntp has nothing to do; set one"});
+}
+
 void check_relations(const Settings& settings, const AllGiven& given, Mistakes& mistakes) {
   const auto has = [&](const char* key) { return given.contains(key); };
   if (!settings.broadcast.empty() && settings.bind.empty() && has("broadcast"))
@@ -247,6 +326,8 @@ void check_relations(const Settings& settings, const AllGiven& given, Mistakes& 
     mistakes.push_back({given.at("trusted").where,
                         "trusted needs clock = \"none\", because another program sets this "
                         "machine's clock; set clock or remove trusted"});
+  check_utc_sources(settings, given, mistakes);
+  check_ntp(settings, given, mistakes);
   if (has("locks.policy") || has("locks.policy-host"))
     if (const std::string mistake = policy_mistake(settings); !mistake.empty())
       mistakes.push_back(
@@ -280,11 +361,17 @@ std::expected<Settings, Mistakes> apply(const AllGiven& given, Mistakes mistakes
   if (const auto timing = election::profile(settings.profile)) settings.timing = *timing;
 
   std::string timers_at;
+  std::string table;  // of the last numbered key, with its number
   for (const auto& [key, one] : given) {
     if (key == "profile") continue;
     const bool timer = key.starts_with("timers.");
     if (timer && timers_at.empty()) timers_at = one.where;
-    if (const auto error = set(settings, *find_key(key), one.value)) {
+    const std::size_t number = key.find('[');
+    if (number != std::string::npos && key.substr(0, key.find(']')) != table) {
+      table = key.substr(0, key.find(']'));
+      begin_table(settings, key.substr(0, number));
+    }
+    if (const auto error = set(settings, *find_key(without_number(key)), one.value)) {
       mistakes.push_back({one.where, *error});
       timers_valid = timers_valid && !timer;
     }

@@ -27,6 +27,17 @@ enum class LockPolicy : std::uint8_t { strict, witness, preferred, available };
 // kernel-claims: the interval that tempod states to the kernel
 enum class KernelClaims : std::uint8_t { network, utc };
 
+// [[utc.source]]: a program on this machine that knows UTC
+struct UtcSourceSettings {
+  std::string path;           // path: of the socket to which it sends samples
+  Nanos error = 1ms;          // error-us: largest error of its samples
+  std::uint8_t priority = 9;  // priority: 0 to 9; higher decides when the sources disagree
+
+  bool operator==(const UtcSourceSettings&) const = default;
+};
+inline constexpr std::size_t kMaxUtcSources = 8;
+inline constexpr std::size_t kMaxNtpServers = 4;
+
 struct SoftwareClock {
   Nanos offset{0};    // offset-ms, fractions allowed
   double drift = 0;   // drift-ppm, stored as a fraction: 50 ppm is 50e-6
@@ -60,6 +71,7 @@ struct Settings {
   double rate_jump_max = 0;                 // rate-jump-max-ppm, stored as a fraction
   std::optional<Nanos>
       bound_alarm;  // bound-alarm-us: error bound that triggers the hook; unset: never
+  std::vector<UtcSourceSettings> utc_sources;          // [[utc.source]]
   KernelClaims kernel_claims = KernelClaims::network;  // kernel-claims
   std::optional<int> tai_offset;  // tai-offset-s: TAI minus UTC, for the kernel; unset: not stated
   std::string clockbound;         // doors.clockbound: path of ClockBound's segment; empty: none
@@ -74,14 +86,17 @@ struct Settings {
   LockBackEnd lock_back_end = LockBackEnd::tempo;                    // locks.back-end
   std::vector<std::string> etcd_endpoints{"http://127.0.0.1:2379"};  // locks.etcd-endpoints
   std::string etcd_socket = "/run/tempo-etcd/etcd.sock";             // locks.etcd-socket
-  std::string etcd_ca_file;             // locks.etcd-ca-file; empty: the system's CA files
-  std::string etcd_cert_file;           // locks.etcd-cert-file; empty: none
-  std::string etcd_key_file;            // locks.etcd-key-file, set together with it
-  std::string node_key_file;            // groups.node-key-file; empty: this machine does not sign
-  std::string node_list_file;           // groups.node-list-file, set together with it
-  std::vector<std::string> ntp_listen;  // ntp.listen: addresses of tempo-ntp; empty: all
-  std::uint16_t ntp_port = 123;         // ntp.port
-  std::string log_level = "info";       // log-level: error, warning or info
+  std::string etcd_ca_file;              // locks.etcd-ca-file; empty: the system's CA files
+  std::string etcd_cert_file;            // locks.etcd-cert-file; empty: none
+  std::string etcd_key_file;             // locks.etcd-key-file, set together with it
+  std::string node_key_file;             // groups.node-key-file; empty: this machine does not sign
+  std::string node_list_file;            // groups.node-list-file, set together with it
+  std::vector<std::string> ntp_listen;   // ntp.listen: addresses of tempo-ntp; empty: all
+  std::uint16_t ntp_port = 123;          // ntp.port
+  bool ntp_serve = true;                 // ntp.serve
+  std::vector<std::string> ntp_servers;  // ntp.servers: upstream servers, at most 4
+  std::string ntp_feed;                  // ntp.feed: path of the utc.source that gets their time
+  std::string log_level = "info";        // log-level: error, warning or info
   std::string state_dir = "/var/lib/tempo";       // state-dir
   std::string socket = "/run/tempo/tempod.sock";  // socket
   std::string user = "tempo";      // user: to run as when started as root; empty: root

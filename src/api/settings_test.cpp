@@ -65,6 +65,9 @@ const std::map<std::string, std::string>& samples() {
       {"claims-limit-ms", "20"},
       {"kernel-claims", "\"utc\""},
       {"tai-offset-s", "37"},
+      {"utc.source.path", "\"/run/tempo/gps.sock\""},
+      {"utc.source.error-us", "20"},
+      {"utc.source.priority", "3"},
       {"doors.clockbound", "\"/run/clockbound/shm0\""},
       {"doors.chrony", "\"/run/chrony/tempo.sock\""},
       {"log-level", "\"error\""},
@@ -107,6 +110,9 @@ const std::map<std::string, std::string>& samples() {
       {"groups.node-list-file", "\"/etc/tempo/node-list\""},
       {"ntp.listen", "[\"192.0.2.7\", \"[2001:db8::7]:1123\"]"},
       {"ntp.port", "1123"},
+      {"ntp.serve", "false"},
+      {"ntp.servers", "[\"192.0.2.9\"]"},
+      {"ntp.feed", "\"/run/tempo/ntp.sock\""},
       {"software-clock.offset-ms", "-12.5"},
       {"software-clock.drift-ppm", "50"},
       {"software-clock.wander-ppb-per-sqrt-s", "1.5"},
@@ -249,6 +255,63 @@ TEST(Settings, AcceptATrustedClock) {
   EXPECT_TRUE(settings->trusted);
 }
 
+// --- several tables of one name ---
+
+TEST(UtcSourceTables, AreReadInTheirOrder) {
+  const Settings settings = good(R"(
+    [[utc.source]]
+    path = "/run/tempo/gps.sock"
+    error-us = 0.5
+    [[utc.source]]
+    priority = 3
+    path = "/run/tempo/ntp.sock"
+  )");
+  ASSERT_EQ(settings.utc_sources.size(), 2U);
+  EXPECT_EQ(settings.utc_sources[0].path, "/run/tempo/gps.sock");
+  EXPECT_EQ(settings.utc_sources[0].error, 500ns);
+  EXPECT_EQ(settings.utc_sources[0].priority, 9);
+  EXPECT_EQ(settings.utc_sources[1].path, "/run/tempo/ntp.sock");
+  EXPECT_EQ(settings.utc_sources[1].error, 1ms);
+  EXPECT_EQ(settings.utc_sources[1].priority, 3);
+}
+
+TEST(UtcSourceTables, MayBeASingleOne) {
+  EXPECT_EQ(good("[utc.source]\npath = \"/x\"\n").utc_sources.size(), 1U);
+  EXPECT_EQ(changed({"utc.source.path=/x", "utc.source.error-us=3"}).utc_sources.at(0).error, 3us);
+}
+
+TEST(UtcSourceTables, ReportTheirMistakesWithTheirPlaces) {
+  EXPECT_THAT(
+      bad("[[utc.source]]\npath = \"/x\"\n[[utc.source]]\npath = \"/x\"\n"),
+      ElementsAre("tempo.toml:4:8: two sources of UTC have the path /x; give each its own"));
+  EXPECT_THAT(bad("[[utc.source]]\npriority = 3\n"),
+              ElementsAre(HasSubstr("tempo.toml:2:12: a source of UTC needs path")));
+  EXPECT_THAT(bad("[[utc.source]]\npath = \"x\"\n"), ElementsAre(HasSubstr("tempo.toml:2:8: ")));
+  EXPECT_THAT(bad("[[utc.source]]\npath = \"/x\"\ncolour = 3\n"),
+              ElementsAre(HasSubstr("tempo.toml:3:1: unknown key 'utc.source.colour'")));
+  EXPECT_THAT(bad("trusted = true\nclock = \"none\"\n[[utc.source]]\npath = \"/x\"\n"),
+              ElementsAre(HasSubstr("utc.source and trusted exclude each other")));
+  EXPECT_THAT(bad("[utc]\nsource = [3]\n"), ElementsAre(HasSubstr("write [[utc.source]]")));
+  EXPECT_THAT(bad("[utc]\nsource = 3\n"), ElementsAre(HasSubstr("utc.source is a table")));
+  EXPECT_THAT(bad("[[timers]]\nloop-ms = 3\n"), ElementsAre(HasSubstr("write [timers]")));
+  std::string many;
+  for (int i = 0; i < 9; ++i) many += fmt::format("[[utc.source]]\npath = \"/{}\"\n", i);
+  EXPECT_THAT(bad(many), ElementsAre(HasSubstr("9 [[utc.source]] are too many; the most are 8")));
+}
+
+TEST(NtpServers, NeedASourceOfUtcToFeed) {
+  const std::string source = "[[utc.source]]\npath = \"/x\"\n[ntp]\n";
+  EXPECT_THAT(bad(source + "servers = [\"192.0.2.1\"]\nfeed = \"/x\"\n"), IsEmpty());
+  EXPECT_THAT(bad(source + "servers = [\"192.0.2.1\"]\n"),
+              ElementsAre(HasSubstr("ntp.servers and ntp.feed need each other")));
+  EXPECT_THAT(bad(source + "servers = [\"192.0.2.1\"]\nfeed = \"/y\"\n"),
+              ElementsAre(HasSubstr("ntp.feed must be the path of a [[utc.source]]")));
+  EXPECT_THAT(bad(source + "servers = [\"::1\", \"::2\", \"::3\", \"::4\", \"::5\"]\nfeed = "
+                           "\"/x\"\n"),
+              ElementsAre(HasSubstr("5 servers are too many; the most are 4")));
+  EXPECT_THAT(bad("[ntp]\nserve = false\n"), ElementsAre(HasSubstr("has nothing to do")));
+}
+
 // --- the table of keys ---
 
 TEST(Keys, AreAllAccepted) {
@@ -263,6 +326,12 @@ TEST(Keys, AreAllAccepted) {
     if (key == "locks.policy-host") with = "locks.expect = 3\nlocks.policy = \"witness\"\n";
     if (key == "locks.etcd-cert-file") with = "locks.etcd-key-file = \"/x\"\n";
     if (key == "locks.etcd-key-file") with = "locks.etcd-cert-file = \"/x\"\n";
+    if (key.starts_with("utc.source.") && key != "utc.source.path")
+      with = "utc.source.path = \"/x\"\n";
+    const std::string feed = "utc.source.path = \"/run/tempo/ntp.sock\"\n";
+    if (key == "ntp.feed" || key == "ntp.serve") with = feed + "ntp.servers = [\"192.0.2.9\"]\n";
+    if (key == "ntp.servers" || key == "ntp.serve")
+      with += (with.empty() ? feed : "") + "ntp.feed = \"/run/tempo/ntp.sock\"\n";
     if (key == "groups.node-key-file") with = "groups.node-list-file = \"/x\"\n";
     if (key == "groups.node-list-file") with = "groups.node-key-file = \"/x\"\n";
     EXPECT_THAT(bad(fmt::format("{}{} = {}\n", with, key, samples().at(key))), IsEmpty()) << key;
@@ -363,7 +432,9 @@ TEST(ManualPage, DocumentsExactlyTheKnownKeys) {
     std::string macro, word;
     words >> macro >> word;
     if (macro == ".SS") {
-      table = word.starts_with('[') ? word.substr(1, word.find(']') - 1) + '.' : "";
+      // [table] or [[table]].
+      const std::size_t name = word.find_first_not_of('[');
+      table = name > 0 ? word.substr(name, word.find(']') - name) + '.' : "";
     } else if (macro == ".B" && line.find(" = ") != std::string::npos) {
       documented.insert(table + word);
     }

@@ -101,6 +101,15 @@ int work(const DaemonIdentity& identity, const ParentLine& parent) {
     return kUnusable;
   }
   (*worker)->publish_to(*std::move(doors));
+  if (!settings.utc_sources.empty()) {
+    auto sources = UtcDoor::open(settings.utc_sources,
+                                 ::geteuid() == 0 ? sys::user_id(settings.user) : std::nullopt);
+    if (!sources) {
+      log_error(sources.error());
+      return kUnusable;
+    }
+    (*worker)->carry_utc_of(*std::move(sources));
+  }
   if (const auto confined = confine(identity.settings); !confined) {
     log_error(confined.error());
     return kUnusable;

@@ -39,6 +39,11 @@ bool same_software(const Settings& a, const Settings& b) {
   return a.software.*Member == b.software.*Member;
 }
 
+template <auto Member>
+bool same_source(const Settings& a, const Settings& b) {
+  return std::ranges::equal(a.utc_sources, b.utc_sources, {}, Member, Member);
+}
+
 // A JSON string is a TOML string too.
 std::string quoted(const std::string& text) {
   const std::string line = Json::array().push(text).line();
@@ -92,6 +97,9 @@ constexpr std::array kRows{
                                    static_cast<double>(settings.bound_alarm->count()) * 1e-3)
                      : std::string{};
         }},
+    Row{"utc.source.path", same_source<&config::UtcSourceSettings::path>},
+    Row{"utc.source.error-us", same_source<&config::UtcSourceSettings::error>},
+    Row{"utc.source.priority", same_source<&config::UtcSourceSettings::priority>},
     Row{"kernel-claims", same<&Settings::kernel_claims>},
     Row{"tai-offset-s", same<&Settings::tai_offset>},
     Row{"doors.clockbound", same<&Settings::clockbound>},
@@ -109,6 +117,9 @@ constexpr std::array kRows{
     Row{"machine-id", same<&Settings::machine_id>},
     Row{"ntp.listen", same<&Settings::ntp_listen>},
     Row{"ntp.port", same<&Settings::ntp_port>},
+    Row{"ntp.serve", same<&Settings::ntp_serve>},
+    Row{"ntp.servers", same<&Settings::ntp_servers>},
+    Row{"ntp.feed", same<&Settings::ntp_feed>},
     Row{"timers.adjtime-ms", same_timer<&Timing::adjtime>},
     Row{"timers.loop-ms", same_timer<&Timing::loop>},
     Row{"timers.election-min-ms", same_timer<&Timing::election_min>},

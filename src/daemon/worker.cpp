@@ -449,6 +449,7 @@ obs::Snapshot Worker::snapshot() {
                         .keys_since = keys_since_,
                         .duplicate_id = duplicate_id_,
                         .clock_error = clock_.error(),
+                        .utc_warnings = clock_.warnings(),
                         .incompatible_peer = incompatible_peers_.about(now()),
                         .unsent = transport_.unsent(),
                         .stalls = stalls_,

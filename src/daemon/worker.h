@@ -53,6 +53,7 @@ class Worker {
   // Publishes the time in this page. Without a page, clients ask for the time on the control
   // socket.
   void publish_to(page::Writer page) { clock_.publish_to(std::move(page)); }
+  void carry_utc_of(UtcDoor door) { clock_.carry_utc_of(std::move(door)); }
   // Publishes it there too.
   void publish_to(Doors doors) { clock_.publish_to(std::move(doors)); }
 

@@ -82,6 +82,7 @@ void add_host(const DaemonView& view, obs::Snapshot& shot) {
                     "another machine id and restart tempod",
                     shot.id));
   if (!view.clock_error.empty()) shot.warnings.push_back(view.clock_error);
+  for (const std::string& warning : view.utc_warnings) shot.warnings.push_back(warning);
   if (!view.incompatible_peer.empty()) shot.warnings.push_back(view.incompatible_peer);
   if (std::string crowded = crowding_warning(view.codec->directory(), view.now); !crowded.empty())
     shot.warnings.push_back(std::move(crowded));

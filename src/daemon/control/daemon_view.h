@@ -30,6 +30,7 @@ struct DaemonView {
   Instant keys_since{};             // the keys are in use since then
   bool duplicate_id = false;        // another machine has the id of this host
   std::string clock_error{};        // last error of the system clock; empty: none
+  std::vector<std::string> utc_warnings{};  // one for each source of UTC that is outvoted
   std::string incompatible_peer{};  // warning about an incompatible daemon; empty: none
   std::uint64_t unsent = 0;         // messages to hosts whose address is unknown
   std::uint64_t stalls = 0;

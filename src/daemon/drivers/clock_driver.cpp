@@ -117,9 +117,18 @@ void ClockDriver::serve_doors() {
   }
 }
 
-// UTC from the system clock that another program synchronizes, without the steps of leap seconds.
 void ClockDriver::carry_utc() {
-  if (utc_source_ == nullptr) return;
+  if (utc_source_ != nullptr) carry_trusted_clock();
+  if (!utc_door_) return;
+  const Instant at = now();
+  const auto utc = utc_door_->read(at, *parts_.events);
+  if (utc)
+    parts_.host->command(node::Node::Command{
+        node::Node::ClockCommand{node::CarryUtc{.at = at, .utc = utc->utc, .bound = utc->bound}}});
+}
+
+// UTC from the system clock that another program synchronizes, without the steps of leap seconds.
+void ClockDriver::carry_trusted_clock() {
   const auto state = sys::read_discipline(*utc_source_);
   const bool synchronized = state && state->synchronized;
   if (synchronized != utc_synchronized_)

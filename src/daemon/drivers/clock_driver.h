@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "daemon/daemon_identity.h"
 #include "daemon/drivers/doors.h"
@@ -14,6 +15,7 @@
 #include "daemon/drivers/host_clock.h"
 #include "daemon/drivers/instruments.h"
 #include "daemon/drivers/publisher.h"
+#include "daemon/drivers/utc_door.h"
 #include "daemon/parent_line.h"
 #include "platform/clocks/discipline.h"
 #include "platform/loop.h"
@@ -39,6 +41,14 @@ class ClockDriver {
 
   void publish_to(page::Writer page) { publisher_.emplace(std::move(page)); }
   void publish_to(Doors doors) { doors_.emplace(std::move(doors)); }
+  // Takes UTC from these sources.
+  void carry_utc_of(UtcDoor door) {
+    utc_door_.emplace(std::move(door));
+    utc_door_->listen(*parts_.loop, *parts_.instruments->oscillator);
+  }
+  std::vector<std::string> warnings() const {
+    return utc_door_ ? utc_door_->warnings() : std::vector<std::string>{};
+  }
   void stop_publishing() {
     publisher_.reset();
     doors_.reset();
@@ -60,13 +70,15 @@ class ClockDriver {
   void publish();
   void serve_doors();
   void carry_utc();
+  void carry_trusted_clock();
   void save_rate_if_due();
   void watch_bound();
 
   Parts parts_;
   std::optional<Publisher> publisher_;
   std::optional<Doors> doors_;
-  std::unique_ptr<sys::KernelClock> utc_source_;  // null: this machine does not carry UTC
+  std::optional<UtcDoor> utc_door_;
+  std::unique_ptr<sys::KernelClock> utc_source_;  // null: its clock is not trusted
   clock::LeapSmear leaps_;
   Instant next_save_;
   bool utc_synchronized_ = true;  // another program synchronizes the system clock, as last reported

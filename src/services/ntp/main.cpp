@@ -31,10 +31,20 @@ tempo::Result<tempo::ntp::Service::Options> options_of(const tempo::config::Sett
       .port = settings.ntp_port,
       .page = tempo::page::path_for(settings.socket),
       .claims_limit = settings.claims_limit,
-      .reference_id = tempo::ntp::reference_id_of(settings.cluster)};
+      .reference_id = tempo::ntp::reference_id_of(settings.cluster),
+      .upstream = {}};
   if (options.page.empty())
     return std::unexpected(
         "the abstract socket of tempod has no time page; set socket to a path in tempo.toml");
+  options.serve = settings.ntp_serve;
+  options.upstream.feed = settings.ntp_feed;
+  options.upstream.reference_id = options.reference_id;
+  for (const tempo::config::UtcSourceSettings& source : settings.utc_sources)
+    if (source.path == settings.ntp_feed) options.upstream.feed_error = source.error;
+  for (const std::string& text : settings.ntp_servers) {
+    TRY(address, tempo::sys::Address::parse(text, tempo::ntp::kPort));
+    options.upstream.servers.push_back(address);
+  }
   for (const std::string& text : settings.ntp_listen) {
     TRY(address, tempo::sys::Address::parse(text, settings.ntp_port));
     options.listen.push_back(address);

@@ -63,6 +63,11 @@ class ServiceImpl final : public Service {
         server_(options.reference_id, secret_of_kernel()) {}
 
   Result<void> open_sockets(const Options& options) {
+    if (!options.upstream.servers.empty()) {
+      TRY(client, UpstreamClient::open(options.upstream));
+      upstream_.emplace(std::move(client));
+    }
+    if (!options.serve) return {};
     for (const sys::Address& address : options.listen) {
       TRY(socket, Socket::open(address, true));
       sockets_.push_back(std::move(socket));
@@ -80,8 +85,9 @@ class ServiceImpl final : public Service {
 
   void run(const volatile int& stop) override {
     while (stop == 0) {
-      report(clock_.now());
+      if (!sockets_.empty()) report(clock_.now());
       wait();
+      if (upstream_) upstream_->work(*oscillator_);
       for (Socket& socket : sockets_) {
         note_departures(socket);
         for (int i = 0; i < kMaxAtOnce && answer_one(socket); ++i) {
@@ -97,6 +103,9 @@ class ServiceImpl final : public Service {
     std::vector<pollfd> ends;
     for (const Socket& socket : sockets_)
       ends.push_back({.fd = socket.descriptor(), .events = POLLIN, .revents = 0});
+    if (upstream_)
+      for (const int descriptor : upstream_->descriptors())
+        ends.push_back({.fd = descriptor, .events = POLLIN, .revents = 0});
     ::poll(ends.data(), ends.size(), kLongestWaitMs);
   }
 
@@ -143,6 +152,7 @@ class ServiceImpl final : public Service {
   PageClock clock_;
   Server server_;
   std::vector<Socket> sockets_;
+  std::optional<UpstreamClient> upstream_;
   std::unique_ptr<sys::Oscillator> oscillator_ = sys::real_oscillator();
   std::optional<doors::DoorStatus> reported_;
   std::string why_;  // unsynchronized, as last reported

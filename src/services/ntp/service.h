@@ -1,4 +1,4 @@
-// tempo-ntp: network time for NTP clients.
+// tempo-ntp: network time for NTP clients, and UTC from NTP servers.
 //
 // It reads the time page of tempod and never its socket. One thread and one poll(): nothing blocks,
 // and a flood of datagrams delays the others by at most one round of kMaxAtOnce.
@@ -13,6 +13,7 @@
 #include "base/units.h"
 #include "platform/address.h"
 #include "services/ntp/server.h"
+#include "services/ntp/upstream_client.h"
 
 namespace tempo::ntp {
 
@@ -26,6 +27,8 @@ class Service {
     std::string page;         // path of the time page
     Nanos claims_limit = 1s;  // largest error bound of synchronized time
     std::uint32_t reference_id = 0;
+    bool serve = true;
+    UpstreamClient::Options upstream;  // without servers: none is asked
   };
   static Result<std::unique_ptr<Service>> open(const Options& options);
   virtual ~Service() = default;

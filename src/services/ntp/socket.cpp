@@ -194,6 +194,11 @@ bool Socket::answer(const Arrival& to, const PacketBytes& bytes, bool stamp) con
   return sendmsg(descriptor(), &header, 0) == static_cast<ssize_t>(sent.size());
 }
 
+bool Socket::send(const sys::Address& to, const PacketBytes& bytes) const {
+  return sendto(descriptor(), bytes.data(), bytes.size(), 0, to.raw(), to.size()) ==
+         static_cast<ssize_t>(bytes.size());
+}
+
 // The kernel returns the frame that left, with its headers; the answer is at its end.
 std::optional<Socket::Departure> Socket::departure() {
   alignas(cmsghdr) Control control{};

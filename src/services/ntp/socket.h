@@ -43,6 +43,7 @@ class Socket {
   // Sends the answer to the sender of `to`. False: it could not be sent.
   bool answer(const Arrival& to, const PacketBytes& bytes, bool stamp) const;
   std::optional<Departure> departure();
+  bool send(const sys::Address& to, const PacketBytes& bytes) const;
 
  private:
   explicit Socket(sys::Descriptor descriptor)
