@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -130,6 +131,17 @@ class GuardFaults : public LockTrial {
     ASSERT_TRUE(site->wait(20s, all_ready)) << site->describe();
   }
 
+  // Time that the process has used.
+  static double processor_s(pid_t process) {
+    std::istringstream fields(text_of(fmt::format("/proc/{}/stat", process)));
+    std::string skipped;
+    for (int i = 0; i < 13; ++i) fields >> skipped;  // its name has no space
+    double user = 0;
+    double system = 0;
+    fields >> user >> system;
+    return (user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
+  }
+
   static bool soak() { return std::getenv("TEMPO_SOAK") != nullptr; }
   static void run_guard_trials(unsigned stopped) {
     if (!soak()) return run_guard_trial(stopped, Fault::link_cut);
@@ -186,6 +198,14 @@ TEST_F(GuardFaults, HoldsTheLockWhileAProcessCannotBeStopped) {
   Program other(under_lock(1, "stuck", {.file = file + "-b", .span = 20ms}));
   ASSERT_TRUE(site->wait(20s, [&] { return waits(1, "stuck"); }));
   kill(child_of(holder.id()), SIGKILL);
+  const auto says = [&] {
+    return text_of(file + "-stderr").find("still runs") != std::string::npos;
+  };
+  ASSERT_TRUE(site->wait(20s, says));
+  const BootTime since = sys::boot_clock();
+  const double before = processor_s(holder.id());
+  ASSERT_TRUE(site->wait(20s, [&] { return sys::boot_clock() > since + 1s; }));
+  EXPECT_LT(processor_s(holder.id()) - before, 0.5) << "tempo must not spin while it waits";
   EXPECT_EQ(other.wait(), 0);
   EXPECT_EQ(holder.wait(), kLost);
   EXPECT_EQ(overlap(file + "-a", file + "-b"), Nanos{0});

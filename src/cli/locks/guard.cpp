@@ -166,6 +166,7 @@ std::optional<Guard::End> Guard::ended(pid_t spared) {
 void Guard::take_over() {
   if (process_ > 0) kill(process_, SIGKILL);
   wait_for_guard();
+  line_.close();  // its end would make the descriptor readable all the time
   takeover_ = Takeover{.at = boot_clock(), .look = kFirstLook};
 }
 
