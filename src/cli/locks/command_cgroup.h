@@ -6,6 +6,8 @@
 
 #include <string>
 
+#include <sys/types.h>
+
 namespace tempo::cli {
 
 class CommandCgroup {
@@ -14,7 +16,9 @@ class CommandCgroup {
   static CommandCgroup create();
 
   bool exists() const { return !directory_.empty(); }
-  void join() const;    // moves the calling process into it
+  // Like fork(2), but the child starts in the cgroup, if there is one. A process that moves there
+  // afterwards waits for about 10 ms.
+  pid_t fork() const;
   void kill() const;    // kills every process in it
   void remove() const;  // if no process is left in it
 

@@ -68,7 +68,7 @@ class Watch {
     for (const int number : kEnds) sigaddset(&ends, number);
     sigprocmask(SIG_BLOCK, &ends, nullptr);
     const pid_t guard = getpid();
-    child_ = fork();
+    child_ = cgroup_->fork();
     if (child_ < 0) _exit(1);
     if (child_ == 0) {
       for (const int number : kEnds) std::signal(number, SIG_DFL);
@@ -228,7 +228,6 @@ class Watch {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     tie_to_guard();
     if (getppid() != guard) _exit(kCannotRun);
-    cgroup_->join();
     report({.kind = Report::Kind::begins, .group = getpgrp()});
     std::signal(SIGTTOU, SIG_DFL);
     std::signal(SIGPIPE, SIG_DFL);

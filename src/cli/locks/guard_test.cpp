@@ -197,17 +197,14 @@ TEST(Processes, AreNamedUpToFive) {
 TEST(CommandCgroup, KillsItsProcesses) {
   const CommandCgroup group = CommandCgroup::create();
   if (!group.exists()) GTEST_SKIP() << "needs a writable cgroup (version 2)";
-  const pid_t child = fork();
-  if (child == 0) {
-    group.join();
-    execlp("setsid", "setsid", "sleep", "1000", nullptr);
-  }
-  // It may not have joined yet.
+  const pid_t child = group.fork();
+  if (child == 0) execlp("setsid", "setsid", "sleep", "1000", nullptr);
+  group.kill();
   int status = 0;
-  while (waitpid(child, &status, WNOHANG) == 0) {
-    group.kill();
+  pid_t ended = 0;
+  for (int i = 0; i < 5'000 && (ended = waitpid(child, &status, WNOHANG)) == 0; ++i)
     poll(nullptr, 0, 1);
-  }
+  if (ended == 0) kill(child, SIGKILL);
   EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
   group.remove();
 }
