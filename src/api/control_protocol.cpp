@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "api/group_requests.h"
+#include "api/snapshot.h"
 #include "base/check.h"
 #include "base/number_text.h"
 
@@ -32,6 +33,11 @@ static_assert(kLockStates.size() == std::to_underlying(LockUpdate::State::count)
 
 constexpr auto kLockKinds = std::to_array<std::string_view>({"lease", "silent", "explicit"});
 static_assert(kLockKinds.size() == std::to_underlying(LockKind::count));
+
+constexpr auto kLockObstacles = std::to_array<std::string_view>(
+    {"", "off", "no-voters", "no-majority", "abstaining", "unwritable", "record-lost",
+     "other-voters"});
+static_assert(kLockObstacles.size() == std::to_underlying(LockObstacle::count));
 
 std::unexpected<Refusal> refuse(Code code, std::string message) {
   return std::unexpected(Refusal{.code = code, .message = std::move(message)});
@@ -341,9 +347,29 @@ std::string lock_line(const LockUpdate& update) {
   return line + "}}";
 }
 
-std::string locks_line(const std::string& guarantee, const std::vector<LockView>& locks) {
+std::string_view name_of(LockObstacle obstacle) {
+  CHECK(obstacle < LockObstacle::count);
+  return kLockObstacles[std::to_underlying(obstacle)];
+}
+
+std::string silence_text(const VoterView& voter) {
+  if (voter.state == "stopped") return "stopped";
+  if (voter.state == "unknown") return "not heard yet";
+  return "silent for " + (voter.heard_ago_s < 60 ? fmt::format("{:.0f} s", voter.heard_ago_s)
+                                                 : obs::uptime_text(voter.heard_ago_s));
+}
+
+std::string locks_line(const LocksView& view) {
+  Json voters = Json::array();
+  for (const VoterView& voter : view.voters)
+    voters.push(Json::object()
+                    .add("host", voter.host)
+                    .add("votes", std::uint64_t{voter.votes})
+                    .add("reachable", voter.reachable)
+                    .add("state", voter.state)
+                    .add("heard_ago_s", voter.heard_ago_s));
   Json list = Json::array();
-  for (const LockView& lock : locks) {
+  for (const LockView& lock : view.locks) {
     Json clients = Json::array();
     for (const LockView::Client& client : lock.clients)
       clients.push(Json::object()
@@ -368,12 +394,15 @@ std::string locks_line(const std::string& guarantee, const std::vector<LockView>
                   .add("clients", clients)
                   .add("elsewhere", elsewhere));
   }
-  return Json::object()
-      .add("v", kVersion)
-      .add("ok", true)
-      .add("guarantee", guarantee)
-      .add("locks", list)
-      .line();
+  Json reply = Json::object()
+                   .add("v", kVersion)
+                   .add("ok", true)
+                   .add("guarantee", view.guarantee)
+                   .add("obstacle", name_of(view.obstacle))
+                   .add("voters", voters)
+                   .add("votes_needed", std::uint64_t{view.votes_needed});
+  if (view.losses_survived) reply.add("losses_survived", std::uint64_t{*view.losses_survived});
+  return reply.add("locks", list).line();
 }
 
 // --- client side ---
@@ -538,6 +567,28 @@ Result<std::vector<LockView>> locks_of(const Reply& reply) {
                               .token = token_at(client)});
   }
   return locks;
+}
+
+Result<LocksView> locks_view_of(const Reply& reply) {
+  TRY(locks, locks_of(reply));
+  LocksView view{.guarantee = reply.body.text_at("guarantee").value_or(""),
+                 .locks = std::move(locks)};
+  const auto* const obstacle =
+      std::ranges::find(kLockObstacles, reply.body.text_at("obstacle").value_or(""));
+  if (obstacle != kLockObstacles.end())
+    view.obstacle = static_cast<LockObstacle>(obstacle - kLockObstacles.begin());
+  const auto voters = reply.body.at("voters");
+  for (const Json& voter : voters ? voters->elements() : std::vector<Json>{})
+    view.voters.push_back(
+        {.host = voter.text_at("host").value_or(""),
+         .votes = static_cast<std::uint32_t>(voter.count_at("votes").value_or(0)),
+         .reachable = voter.flag_at("reachable").value_or(false),
+         .state = voter.text_at("state").value_or(""),
+         .heard_ago_s = voter.number_at("heard_ago_s").value_or(0)});
+  view.votes_needed = static_cast<std::uint32_t>(reply.body.count_at("votes_needed").value_or(0));
+  if (const auto losses = reply.body.count_at("losses_survived"))
+    view.losses_survived = static_cast<std::uint32_t>(*losses);
+  return view;
 }
 
 }  // namespace tempo::ipc

@@ -219,7 +219,45 @@ struct LockView {
 
   bool operator==(const LockView&) const = default;
 };
-std::string locks_line(const std::string& guarantee, const std::vector<LockView>& locks);
+
+// Why no lock is granted on this host.
+enum class LockObstacle : std::uint8_t {
+  none,
+  off,           // locks are not configured
+  no_voters,     // the machines have not agreed on the first voters
+  no_majority,   // too few voters are reachable
+  abstaining,    // leases granted before a restart may still be valid
+  unwritable,    // the lock record cannot be written
+  record_lost,   // the lock record was lost, and no machine knows the voters
+  other_voters,  // another part of the network has different voters
+  count
+};
+std::string_view name_of(LockObstacle obstacle);  // none: ""
+
+// A voter as this host sees it.
+struct VoterView {
+  std::string host;
+  std::uint32_t votes = 1;
+  bool reachable = false;
+  std::string state;         // "this machine", "up", "silent", "stopped", "gone" or "unknown"
+  double heard_ago_s = 0;    // seconds; 0 for this machine and for one that was never heard
+
+  bool operator==(const VoterView&) const = default;
+};
+// "stopped", "silent for 12 s" or "not heard yet", of a voter that is not reachable.
+std::string silence_text(const VoterView& voter);
+
+struct LocksView {
+  std::string guarantee;  // in force now, one sentence
+  LockObstacle obstacle = LockObstacle::none;
+  std::vector<VoterView> voters{};  // empty: they are not known
+  std::uint32_t votes_needed = 0;
+  std::optional<std::uint32_t> losses_survived{};  // unset: too few voters are reachable
+  std::vector<LockView> locks{};
+
+  bool operator==(const LocksView&) const = default;
+};
+std::string locks_line(const LocksView& view);
 
 // --- client side ---
 
@@ -243,5 +281,6 @@ Result<std::vector<Finding>> findings_of(const Reply& reply);
 Result<std::vector<MemberFindings>> members_findings_of(const Reply& reply);
 Result<LockUpdate> lock_of(const Reply& reply);
 Result<std::vector<LockView>> locks_of(const Reply& reply);
+Result<LocksView> locks_view_of(const Reply& reply);
 
 }  // namespace tempo::ipc

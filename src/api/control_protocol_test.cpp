@@ -116,8 +116,21 @@ TEST(Replies, ForLocksRoundTrip) {
        .left_s = 1.5,
        .clients = {{.pid = 7, .shared = true, .inside = true, .since_s = 0.5, .token = 99}},
        .elsewhere = {{.host = "stern", .shared = true, .since_s = 2.5}}}};
-  const auto reply = parse_reply(locks_line("locks work", locks)).value();
+  LocksView view{.guarantee = "locks work",
+                 .obstacle = LockObstacle::no_majority,
+                 .voters = {{.host = "bow",
+                             .votes = 2,
+                             .reachable = true,
+                             .state = "up",
+                             .heard_ago_s = 1.5}},
+                 .votes_needed = 2,
+                 .losses_survived = 0,
+                 .locks = locks};
+  const auto reply = parse_reply(locks_line(view)).value();
   EXPECT_EQ(locks_of(reply).value(), locks);
+  EXPECT_EQ(locks_view_of(reply).value(), view);
+  view.losses_survived.reset();
+  EXPECT_EQ(locks_view_of(parse_reply(locks_line(view)).value()).value(), view);
   EXPECT_EQ(reply.body.text_at("guarantee"), "locks work");
   EXPECT_EQ(
       parse_reply(refusal_line({.code = Code::unavailable, .message = "no", .id = 7}))->refusal->id,

@@ -37,6 +37,15 @@ void describe_lock(CLI::App& command, LockArguments& arguments) {
                "descendants before another machine can get\nthe lock."));
 }
 
+void describe_locks(CLI::App& command, LocksArguments& arguments) {
+  command.add_flag("--voters", arguments.voters,
+                   "list the voters, whether they are reachable, and how many may fail");
+  describe_daemon(command, arguments.daemon,
+                  "  tempo locks\n"
+                  "  tempo locks --voters\n"
+                  "  tempo locks --json | jq -r '.data.locks[] | select(.here) | .name'");
+}
+
 void describe_fence_check(CLI::App& command, FenceCheckArguments& arguments) {
   command.add_option("file", arguments.file, "file that stores the newest token")->required();
   command.add_option("token", arguments.token, "token of the lock: $TEMPO_LOCK_TOKEN")->required();
@@ -59,9 +68,7 @@ void add_voter_command(CLI::App& app, std::function<int()>& run, const char* nam
 
 void describe_lock_commands(CLI::App& app, std::function<int()>& run) {
   add_command(app, run, "lock", "run a command while holding a lock", describe_lock, lock);
-  add_daemon_command(app, run, "locks", "list locks, their holders and waiters", locks,
-                     "  tempo locks\n"
-                     "  tempo locks --json | jq -r '.data.locks[] | select(.here) | .name'");
+  add_command(app, run, "locks", "list locks, their holders and waiters", describe_locks, locks);
   add_voter_command(app, run, "forget", "remove a dead machine from the voters on locks", forget,
                     "  sudo tempo forget db3");
   add_voter_command(app, run, "admit", "make a machine a voter on locks", admit,

@@ -341,9 +341,8 @@ class Parent {
     if (tab == std::string::npos) return;
     const auto done =
         sys::write_record(lock_record_path(identity_.settings.state_dir), message.substr(tab + 1));
-    if (!done)
-      return log_error(fmt::format("no locks: cannot save the lock record: {}", done.error()));
-    line.send(fmt::format("{}\t{}", kLocksWritten, message.substr(0, tab)));
+    line.send(done ? fmt::format("{}\t{}", kLocksWritten, message.substr(0, tab))
+                   : fmt::format("{}\t{}", kLocksNotWritten, done.error()));
   }
 
   // The user of the hooks, checked; empty: the current one.

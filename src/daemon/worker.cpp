@@ -96,7 +96,11 @@ Worker::Worker(const DaemonIdentity& identity, Instruments instruments, const Pa
               .parent = parent}),
       elections_({.transport = &transport_, .events = &events_}),
       locks_(
-          {.identity = &identity_, .transport = &transport_, .host = &host_, .events = &events_}),
+          {.identity = &identity_,
+           .transport = &transport_,
+           .host = &host_,
+           .events = &events_,
+           .announcer = &announcer_}),
       groups_({.transport = &transport_,
                .host = &host_,
                .events = &events_,
@@ -148,9 +152,8 @@ void Worker::write_record(std::uint64_t number, const locks::LockRecord& record)
     return;
   }
   const auto done = sys::write_record(lock_record_path(identity_.settings.state_dir), text);
-  if (!done)
-    return log_error(fmt::format("no locks: cannot save the lock record: {}", done.error()));
-  host_.finish_write(number);
+  set_record_error(done ? "" : done.error());
+  if (done) host_.finish_write(number);
 }
 
 // --- networks ---
@@ -309,12 +312,24 @@ std::vector<ipc::MemberFindings> Worker::member_findings() const {
 // A message from the parent: new settings, or the confirmation of a write.
 void Worker::receive_from_parent() {
   const std::string text = parent_->receive();
+  if (text.starts_with(kLocksNotWritten))
+    return set_record_error(text.substr(kLocksNotWritten.size() + 1));
   if (!text.starts_with(kLocksWritten)) {
     if (!text.empty()) reload(text);
     return;
   }
   const std::string_view number = std::string_view(text).substr(kLocksWritten.size() + 1);
+  set_record_error("");
   if (const auto written = parse_number<std::uint64_t>(number)) host_.finish_write(*written);
+}
+
+// The write is repeated each second; the log has each error once.
+void Worker::set_record_error(const std::string& error) {
+  if (error != record_error_ && !error.empty())
+    log_error(fmt::format("no locks: cannot save the lock record: {}", error));
+  if (error.empty() && !record_error_.empty()) log_info("the lock record is saved again");
+  record_error_ = error;
+  locks_.set_record_error(error);
 }
 
 void Worker::reload(std::string_view text) {

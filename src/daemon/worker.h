@@ -102,6 +102,7 @@ class Worker {
   void on_notice(const host::Host::Notice& notice);
   void write_record(std::uint64_t number, const locks::LockRecord& record);
   void receive_from_parent();
+  void set_record_error(const std::string& error);
   void reload(std::string_view text);
   void warn_of_keys() const;
   void check_id();
@@ -123,6 +124,7 @@ class Worker {
   ClockDriver clock_;
   ElectionEvents elections_;
   LockBackend locks_;
+  std::string record_error_;  // why the lock record cannot be written; empty: it can
   LocalGroups groups_;
   ReelectDriver reelect_;
   Announcer announcer_;

@@ -98,7 +98,7 @@ TEST_F(LiveKinds, ListWaitersOnOtherMachines) {
 TEST_F(LiveKinds, CannotBeMixedUnderOneName) {
   const auto refused = [](std::size_t host, const std::string& line, const char* why) {
     const Ended ended = Child(daemons->lock(host, line + " -- true")).wait();
-    EXPECT_EQ(ended.status, 103) << line;
+    EXPECT_EQ(ended.status, 109) << line;
     EXPECT_THAT(ended.err, HasSubstr(why)) << line;
   };
   const auto holder = [](const std::string& line, const std::string& file) {

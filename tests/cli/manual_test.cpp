@@ -112,8 +112,8 @@ TEST(LabManual, HasEveryCommandAndOption) {
 
 TEST(Manual, HasEveryExitStatus) {
   const std::string page = page_text("tempo.1");
-  for (const char* status :
-       {"0", "1", "2", "3", "4", "100", "101", "102", "103", "104", "126", "127", "130"})
+  for (const char* status : {"0", "1", "2", "3", "4", "100", "101", "102", "103", "104", "105",
+                             "106", "107", "108", "109", "126", "127", "130"})
     EXPECT_THAT(page, ::testing::HasSubstr(std::string("\n") + status + "\t")) << status;
 }
 

@@ -22,6 +22,16 @@ std::string_view status_name(int status) {
       return "lost";
     case kRanOn:
       return "ran-on";
+    case kNoMajority:
+      return "no-majority";
+    case kNoVoters:
+      return "no-voters";
+    case kAbstaining:
+      return "abstaining";
+    case kNoRecord:
+      return "no-record";
+    case kWrongKind:
+      return "wrong-kind";
     case kInterrupted:
       return "interrupted";
     default:

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <optional>
 #include <utility>
 
 #include <fmt/core.h>
@@ -143,11 +144,18 @@ class LockRun {
     }
   }
 
-  int fail(const Error& error) const {
+  std::optional<NotGranted> reason_of(const Error& error, const ipc::LocksView& view) const {
+    const auto kind = static_cast<ipc::LockKind>(options_.kind);
     if (error.code == ErrorCode::timed_out)
-      if (const auto text = not_acquired_text(
-              arguments_->name, ask_holder(arguments_->socket, arguments_->name), options_.wait))
-        return print_error(kNotObtained, *text);
+      return why_timed_out(view, arguments_->name, kind, options_.wait);
+    return why_refused(view, arguments_->name, kind, error.message);
+  }
+
+  int fail(const Error& error) const {
+    if (error.code == ErrorCode::timed_out || error.code == ErrorCode::refused)
+      if (const auto view = ask_locks(arguments_->socket))
+        if (const auto reason = reason_of(error, *view))
+          return print_error(reason->status, reason->why);
     return print_error(exit_of(error), error.message);
   }
 

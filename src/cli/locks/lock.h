@@ -22,7 +22,11 @@ struct LockArguments {
 };
 int lock(const LockArguments& arguments);
 
-int locks(const DaemonArguments& arguments);
+struct LocksArguments {
+  DaemonArguments daemon;
+  bool voters = false;  // list the voters instead of the locks
+};
+int locks(const LocksArguments& arguments);
 
 struct VoterArguments {
   DaemonArguments daemon;

@@ -1,5 +1,6 @@
 #include "cli/locks/lock_wait.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/core.h>
@@ -7,6 +8,7 @@
 #include "api/snapshot.h"
 #include "base/span_text.h"
 #include "cli/common/daemon.h"
+#include "cli/common/exit_codes.h"
 #include "client/client.h"
 
 namespace tempo::cli {
@@ -53,13 +55,58 @@ std::optional<std::string> not_acquired_text(const std::string& name, const Lock
   return fmt::format("lock '{}' is held by {}; not waiting", name, held);
 }
 
-LockHolder ask_holder(const std::string& socket, const std::string& name) {
+std::optional<NotGranted> why_timed_out(const ipc::LocksView& view, const std::string& name,
+                                        ipc::LockKind kind, nanoseconds waited) {
+  const auto of_state = [&](int status, const char* cure) {
+    return NotGranted{status,
+                      fmt::format("lock '{}' was not granted: {}{}", name, view.guarantee, cure)};
+  };
+  // A lock of another kind needs no majority.
+  const bool lease = kind == ipc::LockKind::lease;
+  switch (lease ? view.obstacle : ipc::LockObstacle::none) {
+    case ipc::LockObstacle::no_majority:
+      return of_state(kNoMajority, "; see 'tempo locks --voters'");
+    case ipc::LockObstacle::no_voters:
+      return of_state(kNoVoters, "; start tempod on the other machines");
+    case ipc::LockObstacle::abstaining:
+      return of_state(kAbstaining, "; try again then");
+    case ipc::LockObstacle::unwritable:
+    case ipc::LockObstacle::record_lost:
+      return of_state(kNoRecord, "");
+    case ipc::LockObstacle::none:
+    case ipc::LockObstacle::off:
+    case ipc::LockObstacle::other_voters:
+    case ipc::LockObstacle::count:
+      break;
+  }
+  const auto held = not_acquired_text(name, holder_of(view.locks, name), waited);
+  if (!held) return std::nullopt;
+  return NotGranted{kNotObtained, *held};
+}
+
+NotGranted why_refused(const ipc::LocksView& view, const std::string& name, ipc::LockKind kind,
+                       const std::string& message) {
+  // These obstacles refuse every request at once.
+  if (view.obstacle == ipc::LockObstacle::no_voters ||
+      view.obstacle == ipc::LockObstacle::record_lost)
+    if (auto reason = why_timed_out(view, name, ipc::LockKind::lease, nanoseconds{0}))
+      return *std::move(reason);
+  const auto used = [&](bool same) {
+    return std::ranges::any_of(view.locks, [&](const ipc::LockView& lock) {
+      return lock.name == name && (lock.kind == kind) == same;
+    });
+  };
+  return {used(false) && !used(true) ? kWrongKind : kLockRefused, message};
+}
+
+std::optional<ipc::LocksView> ask_locks(const std::string& socket) {
   auto client = client::Client::connect(socket, kAskTimeout);
-  if (!client) return {};
+  if (!client) return std::nullopt;
   const auto reply = client->ask(request_of(ipc::Verb::locks));
-  if (!reply) return {};
-  const auto locks = ipc::locks_of(*reply);
-  return locks ? holder_of(*locks, name) : LockHolder{};
+  if (!reply) return std::nullopt;
+  auto view = ipc::locks_view_of(*reply);
+  if (!view) return std::nullopt;
+  return *std::move(view);
 }
 
 LockWaitLine::LockWaitLine(const std::string& socket, std::string name, bool enabled)
@@ -68,9 +115,11 @@ LockWaitLine::LockWaitLine(const std::string& socket, std::string name, bool ena
 void LockWaitLine::update() {
   const auto reply = request_.update();
   if (!reply) return;
-  if (const auto locks = ipc::locks_of(*reply))
-    line_.show(waiting_text(name_, holder_of(*locks, name_),
-                            reply->body.text_at("guarantee").value_or("")));
+  if (const auto view = ipc::locks_view_of(*reply))
+    line_.show(waiting_text(
+        name_,
+        view->obstacle == ipc::LockObstacle::none ? holder_of(view->locks, name_) : LockHolder{},
+        view->guarantee));
 }
 
 }  // namespace tempo::cli

@@ -1,4 +1,5 @@
-// The holder of a lock, as this machine's tempod knows it, for a command that waits for the lock.
+// The holder of a lock, or the reason why nobody gets it, as this machine's tempod knows it, for a
+// command that waits for the lock.
 #pragma once
 
 #include <chrono>
@@ -29,8 +30,20 @@ std::string waiting_text(const std::string& name, const LockHolder& holder,
 std::optional<std::string> not_acquired_text(const std::string& name, const LockHolder& holder,
                                              std::chrono::nanoseconds waited);
 
-// Asks tempod once for the holder; waits only a moment. The host is empty if there is no answer.
-LockHolder ask_holder(const std::string& socket, const std::string& name);
+// Why a lock was not granted: a sentence, and the exit status of its own that each reason has.
+struct NotGranted {
+  int status = 0;
+  std::string why{};
+};
+// The reason why a request for this kind of lock timed out. nullopt: the state shows none.
+std::optional<NotGranted> why_timed_out(const ipc::LocksView& view, const std::string& name,
+                                        ipc::LockKind kind, std::chrono::nanoseconds waited);
+// The same for a request that tempod refused; `message` is tempod's reason.
+NotGranted why_refused(const ipc::LocksView& view, const std::string& name, ipc::LockKind kind,
+                       const std::string& message);
+
+// Asks tempod once for the state of locks; waits only a moment. nullopt: no answer.
+std::optional<ipc::LocksView> ask_locks(const std::string& socket);
 
 // The line on the terminal while `tempo lock` waits; asks tempod about once a second.
 class LockWaitLine {

@@ -46,19 +46,48 @@ std::string table_of(const std::vector<ipc::LockView>& locks) {
   return table.text();
 }
 
+std::string voters_table_of(const ipc::LocksView& view) {
+  report::Table table({"voter", {"votes", report::Align::right}, "state"});
+  for (const ipc::VoterView& voter : view.voters)
+    table.row({voter.host, fmt::format("{}", voter.votes),
+               voter.state == "this machine" ? voter.state
+               : voter.reachable             ? "reachable"
+                                             : ipc::silence_text(voter)});
+  return table.text();
+}
+
+// "2 of 3 votes are needed, 3 are reachable; one more voter may fail".
+std::string votes_text(const ipc::LocksView& view) {
+  std::uint32_t all = 0;
+  std::uint32_t reachable = 0;
+  for (const ipc::VoterView& voter : view.voters) {
+    all += voter.votes;
+    if (voter.reachable) reachable += voter.votes;
+  }
+  const std::string text =
+      fmt::format("{} of {} votes {} needed, {} {} reachable", view.votes_needed, all,
+                  view.votes_needed == 1 ? "is" : "are", reachable, reachable == 1 ? "is" : "are");
+  if (!view.losses_survived) return text + "; no locks are granted";
+  if (*view.losses_survived == 0) return text + "; no further voter may fail";
+  return fmt::format("{}; {} more voter{} may fail", text, *view.losses_survived,
+                     *view.losses_survived == 1 ? "" : "s");
+}
+
 }  // namespace
 
-int locks(const DaemonArguments& arguments) {
-  const auto reply = ask(arguments, request_of(ipc::Verb::locks));
+int locks(const LocksArguments& arguments) {
+  const auto reply = ask(arguments.daemon, request_of(ipc::Verb::locks));
   if (!reply) return reply.error();
-  const auto list = ipc::locks_of(*reply);
-  if (!list) return print_error(kNoDaemon, list.error());
-  if (arguments.json) {
+  const auto view = ipc::locks_view_of(*reply);
+  if (!view) return print_error(kNoDaemon, view.error());
+  if (arguments.daemon.json) {
     print_json(data_of(*reply));
     return kDone;
   }
-  print("{}\n", reply->body.text_at("guarantee").value_or(""));
-  if (!list->empty()) print("\n{}", table_of(*list));
+  print("{}\n", view->guarantee);
+  if (arguments.voters && !view->voters.empty())
+    print("\n{}\n{}\n", voters_table_of(*view), votes_text(*view));
+  if (!arguments.voters && !view->locks.empty()) print("\n{}", table_of(view->locks));
   return kDone;
 }
 

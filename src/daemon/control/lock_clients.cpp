@@ -127,9 +127,9 @@ void LockClients::notify(const locks::LockUpdate& update) {
 }
 
 std::string LockClients::list() const {
-  std::vector<ipc::LockView> views;
-  for (const locks::Known& known : worker_->locks().known()) views.push_back(view_of(known));
-  return ipc::locks_line(worker_->locks().status(), views);
+  ipc::LocksView view = worker_->locks().view();
+  for (const locks::Known& known : worker_->locks().known()) view.locks.push_back(view_of(known));
+  return ipc::locks_line(view);
 }
 
 ipc::LockView LockClients::view_of(const locks::Known& known) const {

@@ -52,6 +52,22 @@ Announcer::Announcer(const Parts& parts)
                     },
                 .write = [](std::uint64_t, const Nothing&) {}}) {}
 
+Announcer::Sight Announcer::sight_of(HostId host) const {
+  using announce::Announcements;
+  const Instant now = parts_.oscillator->now();
+  const wire::Directory::Host* const known = parts_.transport->codec().directory().find(host);
+  if (known != nullptr && known->heard)
+    return {.name = std::string(known->name.text()),
+            .state = Announcements::state_of(now, machine().find(host), known->last_heard),
+            .heard_ago = now - known->last_heard};
+  const auto& mentioned = machine().mentioned();
+  const auto found = mentioned.find(host);
+  if (found == mentioned.end() || now >= found->second.expires) return {};
+  return {.name = std::string(found->second.name.text()),
+          .state = found->second.stopped ? announce::State::stopped : announce::State::silent,
+          .heard_ago = now - found->second.heard};
+}
+
 void Announcer::describe(Instant started, const ClockState& clock) {
   wire::AnnouncementBody own = announced_settings(parts_.identity->settings);
   own.leads = clock.leads;

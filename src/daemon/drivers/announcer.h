@@ -2,6 +2,9 @@
 // other members, and gives their names to the directory of hosts.
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "base/random.h"
 #include "daemon/daemon_identity.h"
 #include "daemon/drivers/runtime.h"
@@ -37,6 +40,14 @@ class Announcer {
   void wake() { machine_.wake(); }
 
   const announce::Announcements& machine() const { return machine_.machine(); }
+
+  // How this host sees another one.
+  struct Sight {
+    std::string name{};
+    std::optional<announce::State> state{};  // unset: never heard nor mentioned
+    Nanos heard_ago{0};                      // by this host, or by the one that mentions it
+  };
+  Sight sight_of(HostId host) const;
 
  private:
   struct RawClock {

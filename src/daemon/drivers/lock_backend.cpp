@@ -28,6 +28,17 @@ void LockBackend::deliver(const locks::LockUpdate& update) {
     on_update_(update);
 }
 
+ipc::LocksView LockBackend::view() const {
+  ipc::LocksView view;
+  if (const auto* native = std::get_if<NativeLocks>(&used_)) view = native->view();
+  view.guarantee = status();
+  return view;
+}
+
+void LockBackend::set_record_error(const std::string& error) {
+  if (auto* native = std::get_if<NativeLocks>(&used_)) native->set_record_error(error);
+}
+
 std::string LockBackend::status() const {
   return std::visit(
       [](const auto& used) {

@@ -49,6 +49,10 @@ class LockBackend {
   }
   // In one or two sentences; includes how silent locks are decided if they are used.
   std::string status() const;
+  // The state of locks without the locks themselves.
+  ipc::LocksView view() const;
+  // Why the lock record cannot be written; empty: it can.
+  void set_record_error(const std::string& error);
 
   // As in NativeLocks.
   Result<std::uint64_t> change_voters(std::string_view machine, bool votes) {

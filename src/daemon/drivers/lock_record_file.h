@@ -15,6 +15,7 @@ namespace tempo::daemon {
 
 inline constexpr std::string_view kWriteLocks = "@write";      // to the parent: number, text
 inline constexpr std::string_view kLocksWritten = "@written";  // from the parent: number
+inline constexpr std::string_view kLocksNotWritten = "@unwritten";  // from the parent: the error
 
 std::string lock_record_path(const std::string& state_dir);
 

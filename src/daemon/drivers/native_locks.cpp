@@ -12,7 +12,6 @@
 #include "daemon/log.h"
 #include "machine/overloaded.h"
 #include "platform/clocks/boot_clock.h"
-#include "protocol/lock/lock_status.h"
 
 namespace tempo::daemon {
 namespace {
@@ -156,24 +155,91 @@ std::int64_t NativeLocks::seconds_until_served() const {
   return seconds;
 }
 
-std::string NativeLocks::status() const {
-  if (!configured()) return kOff;
-  if (service()->split())
-    return "locks are not safe: another part of this network has different voters";
-  if (!service()->committed() && service()->record_lost())
-    return fmt::format("no locks: the lock record is lost; this machine {}", kLostRecord);
+ipc::LockObstacle NativeLocks::obstacle() const {
+  using ipc::LockObstacle;
+  if (!configured()) return LockObstacle::off;
+  if (service()->split()) return LockObstacle::other_voters;
+  if (!record_error_.empty()) return LockObstacle::unwritable;
   if (!service()->committed())
-    return fmt::format("waiting for voters: {} of {} found", service()->heard() + 1,
-                       parts_.identity->settings.lock_expect);
+    return service()->record_lost() ? LockObstacle::record_lost : LockObstacle::no_voters;
+  if (!service()->running()) return LockObstacle::no_voters;
+  if (!serves()) return LockObstacle::abstaining;
+  return locks::losses_survived(service()->view(), voter_sights()) ? LockObstacle::none
+                                                                   : LockObstacle::no_majority;
+}
+
+std::string NativeLocks::status() const {
+  using ipc::LockObstacle;
+  switch (obstacle()) {
+    case LockObstacle::off:
+      return kOff;
+    case LockObstacle::other_voters:
+      return "locks are not safe: another part of this network has different voters";
+    case LockObstacle::record_lost:
+      return fmt::format("no locks: the lock record is lost; this machine {}", kLostRecord);
+    case LockObstacle::no_voters:
+      if (service()->committed())
+        return fmt::format("waiting for voters: {} of {} found", voters_found(),
+                           std::popcount(service()->view().voters()));
+      return fmt::format("waiting for voters: {} of {} found", service()->heard() + 1,
+                         parts_.identity->settings.lock_expect);
+    case LockObstacle::unwritable:
+      return fmt::format("no locks: cannot save the lock record: {}", record_error_);
+    case LockObstacle::abstaining:
+      return fmt::format(
+          "no locks for another {} s: leases granted before the restart may still be valid",
+          seconds_until_served());
+    case LockObstacle::no_majority:
+      return locks::no_majority_text(service()->view(), voter_sights());
+    case LockObstacle::none:
+    case LockObstacle::count:
+      break;
+  }
   const lock::lease::View& view = service()->view();
-  if (!service()->running())
-    return fmt::format("waiting for voters: {} of {} found", voters_found(),
-                       std::popcount(view.voters()));
-  if (!serves())
-    return fmt::format(
-        "no locks for another {} s: leases granted before the restart may still be valid",
-        seconds_until_served());
   return locks::lock_status(view, parts_.transport->name_of(locks::needed_voter(view)));
+}
+
+ipc::LocksView NativeLocks::view() const {
+  ipc::LocksView all{.guarantee = status(), .obstacle = obstacle()};
+  if (!configured() || !service()->committed()) return all;
+  all.voters = voters();
+  all.votes_needed = locks::votes_needed(service()->view());
+  all.losses_survived = locks::losses_survived(service()->view(), voter_sights());
+  return all;
+}
+
+std::vector<ipc::VoterView> NativeLocks::voters() const {
+  const lock::lease::View& view = service()->view();
+  const wire::Codec& codec = parts_.transport->codec();
+  std::vector<ipc::VoterView> voters;
+  for (std::size_t i = 0; i < view.votes.size(); ++i) {
+    if (view.votes[i] == 0) continue;
+    ipc::VoterView& voter = voters.emplace_back();
+    voter.votes = view.votes[i];
+    voter.host = parts_.transport->name_of(view.slots[i]);
+    if (view.slots[i] == codec.self()) {
+      voter.state = "this machine";
+      voter.reachable = true;
+      continue;
+    }
+    const Announcer::Sight sight =
+        parts_.announcer->sight_of(codec.directory().host_of(view.slots[i]));
+    if (!sight.name.empty()) voter.host = sight.name;
+    voter.state = sight.state ? announce::name_of(*sight.state) : "unknown";
+    voter.reachable = sight.state == announce::State::up;
+    voter.heard_ago_s = std::chrono::duration<double>(sight.heard_ago).count();
+  }
+  return voters;
+}
+
+std::vector<locks::VoterSight> NativeLocks::voter_sights() const {
+  std::vector<locks::VoterSight> sights;
+  for (const ipc::VoterView& voter : voters())
+    sights.push_back({.name = voter.host,
+                      .votes = voter.votes,
+                      .reachable = voter.reachable,
+                      .silence = ipc::silence_text(voter)});
+  return sights;
 }
 
 std::string NativeLocks::silent_mode() const {

@@ -6,14 +6,18 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "api/control_protocol.h"
 #include "base/result.h"
 #include "daemon/daemon_identity.h"
+#include "daemon/drivers/announcer.h"
 #include "daemon/drivers/event_log.h"
 #include "daemon/drivers/host_clock.h"
 #include "daemon/drivers/transport.h"
 #include "protocol/lock/lock_service.h"
+#include "protocol/lock/lock_status.h"
 
 namespace tempo::daemon {
 
@@ -29,6 +33,7 @@ class NativeLocks {
     const Transport* transport = nullptr;
     HostRuntime* host = nullptr;
     EventLog* events = nullptr;
+    const Announcer* announcer = nullptr;
   };
   explicit NativeLocks(const Parts& parts) : parts_(parts) {}
 
@@ -41,6 +46,10 @@ class NativeLocks {
   bool configured() const { return service() != nullptr; }
   // One sentence for users: the voters and which of them may fail, or why there are no locks.
   std::string status() const;
+  // The state of locks without the locks themselves.
+  ipc::LocksView view() const;
+  // Why the record cannot be written; empty: it can.
+  void set_record_error(std::string error) { record_error_ = std::move(error); }
   // How silent locks are decided now, and why, in one sentence; empty: unused.
   std::string silent_mode() const;
 
@@ -62,7 +71,10 @@ class NativeLocks {
 
   const Service* service() const { return parts_.host->machine().locks(); }
   locks::LockUpdate with_sentence(locks::LockUpdate update) const;
+  ipc::LockObstacle obstacle() const;
   bool serves() const;
+  std::vector<ipc::VoterView> voters() const;
+  std::vector<locks::VoterSight> voter_sights() const;
   std::size_t voters_found() const;
   std::int64_t seconds_until_served() const;
   Result<HostId> find_host(std::string_view text, bool among_voters) const;
@@ -71,6 +83,7 @@ class NativeLocks {
   Result<void> result_of(const Service::ChangeEnded& change) const;
 
   Parts parts_;
+  std::string record_error_;                  // empty: the record can be written
   std::uint64_t changes_ = 0;                 // number of the last change of the voters
   std::optional<Result<void>> change_ended_;  // its result; unset: in progress
 };

@@ -1,5 +1,11 @@
 #include "protocol/lock/lock_status.h"
 
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 namespace tempo::locks {
@@ -35,6 +41,47 @@ TEST(LockStatus, AgreesWithTheQuorum) {
     EXPECT_EQ(of(view), std::to_string(voters) + " voters; locks survive the loss of " +
                             std::to_string(voters - needed));
   }
+}
+
+std::vector<VoterSight> sights(std::initializer_list<bool> reachable) {
+  std::vector<VoterSight> voters;
+  for (const bool one : reachable)
+    voters.push_back({.name = fmt::format("host{}", voters.size()),
+                      .reachable = one,
+                      .silence = one ? "" : "stopped"});
+  return voters;
+}
+
+TEST(LossesSurvived, CountsTheReachableVotersOnly) {
+  const View three = one_vote_each(3);
+  EXPECT_EQ(losses_survived(three, sights({true, true, true})), 1U);
+  EXPECT_EQ(losses_survived(three, sights({true, false, true})), 0U);
+  EXPECT_EQ(losses_survived(three, sights({true, false, false})), std::nullopt);
+  EXPECT_EQ(losses_survived(one_vote_each(5), sights({true, true, true, true, false})), 1U);
+}
+
+// The voters that fail may be those with most votes.
+TEST(LossesSurvived, CountsVotes) {
+  const View preferred = two_members(TwoNode::preferred);
+  std::vector<VoterSight> voters = sights({true, true});
+  voters[0].votes = 2;
+  EXPECT_EQ(losses_survived(preferred, voters), 0U);
+  voters[1].reachable = false;
+  EXPECT_EQ(losses_survived(preferred, voters), 0U);
+  voters = sights({false, true});
+  voters[0].votes = 2;
+  EXPECT_EQ(losses_survived(preferred, voters), std::nullopt);
+  EXPECT_EQ(no_majority_text(preferred, voters),
+            "no locks: 1 of 2 voters reachable, 2 votes needed; host0 stopped");
+  EXPECT_EQ(losses_survived(two_members(TwoNode::available), sights({true, false})), 0U);
+}
+
+TEST(NoMajority, NamesTheVotersThatAreNotReachable) {
+  EXPECT_EQ(no_majority_text(one_vote_each(3), sights({true, true, false})), "");
+  std::vector<VoterSight> voters = sights({true, false, false});
+  voters[2].silence = "silent for 12 s";
+  EXPECT_EQ(no_majority_text(one_vote_each(3), voters),
+            "no locks: 1 of 3 voters reachable, 2 needed; host1 stopped, host2 silent for 12 s");
 }
 
 }  // namespace

@@ -185,7 +185,7 @@ class BridgeImpl final : public Bridge {
         client.session.release(now, request.id);
         return ipc::lock_line({.id = request.id, .state = ipc::LockUpdate::State::released});
       case ipc::Verb::locks:
-        return ipc::locks_line(status(), {});
+        return ipc::locks_line({.guarantee = status()});
       default:
         return ipc::refusal_line(
             {.code = ipc::Code::unavailable,
