@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "daemon/control/replies.h"
 #include "platform/clocks/boot_clock.h"
 #include "protocol/lock/lock_client.h"
@@ -36,10 +38,17 @@ std::string LockClients::lock(Connection& client, const ipc::Request& request) {
                   "names that begin with '@' are reserved; use another name");
   if (const auto defect = locks::defect_of(request.name))
     return refuse(request, ipc::Code::bad_request, locks::refusal_text(*defect, request.name, 0ns));
+  if (would_wait_for_itself(client, request))
+    return refuse(request, ipc::Code::bad_request,
+                  fmt::format("this connection already holds lock '{}'; release it first, or use "
+                              "another connection",
+                              request.name));
   const locks::ClientId holder{++last_client_ & ~locks::kGroupBit};
-  const Claim claim{.client = &client, .id = request.id};
   own[request.id] = holder;
-  claims_[holder] = claim;
+  claims_[holder] = {.client = &client,
+                     .id = request.id,
+                     .name = request.name,
+                     .shared = request.shared};
   const auto asked = worker_->locks().acquire(
       {.client = holder,
        .name = request.name,
@@ -47,7 +56,7 @@ std::string LockClients::lock(Connection& client, const ipc::Request& request) {
        .kind = static_cast<locks::LockKind>(request.kind),
        .lease = Nanos{request.lease_ns}});
   if (!asked) {
-    forget(claim, holder);
+    forget(holder);
     return refuse(request, ipc::Code::unavailable, asked.error());
   }
   // Only for a client that is alone with its locks: where several wait, other processes can use the
@@ -64,7 +73,7 @@ std::string LockClients::unlock(Connection& client, const ipc::Request& request)
   if (found == own.end())
     return refuse(request, ipc::Code::bad_request, "this connection has no lock with that id");
   const locks::ClientId holder = found->second;
-  forget({.client = &client, .id = request.id}, holder);
+  forget(holder);
   worker_->locks().release(holder);
   return ipc::lock_line({.id = request.id, .state = ipc::LockUpdate::State::released});
 }
@@ -89,14 +98,26 @@ void LockClients::disconnect(Connection& client) {
   for (const auto& [id, holder] : own.mapped()) worker_->locks().release(holder);
 }
 
-void LockClients::forget(const Claim& claim, locks::ClientId holder) {
-  claims_.erase(holder);
-  holders_[claim.client].erase(claim.id);
+// A connection may share a lock with itself.
+bool LockClients::would_wait_for_itself(Connection& client, const ipc::Request& request) const {
+  const auto own = holders_.find(&client);
+  if (own == holders_.end()) return false;
+  return std::ranges::any_of(own->second, [&](const auto& one) {
+    const auto claim = claims_.find(one.second);
+    return claim != claims_.end() && claim->second.held && claim->second.name == request.name &&
+           !(claim->second.shared && request.shared);
+  });
+}
+
+void LockClients::forget(locks::ClientId holder) {
+  const auto claim = claims_.extract(holder);
+  if (!claim.empty()) holders_[claim.mapped().client].erase(claim.mapped().id);
 }
 
 void LockClients::notify(const locks::LockUpdate& update) {
   const auto found = claims_.find(update.client);
   if (found == claims_.end()) return;
+  if (update.kind == locks::LockUpdate::Kind::granted) found->second.held = true;
   const Claim claim = found->second;
   using Kind = locks::LockUpdate::Kind;
   using NewState = ipc::LockUpdate::State;
@@ -113,11 +134,11 @@ void LockClients::notify(const locks::LockUpdate& update) {
       break;
     case Kind::lost:
       message.state = NewState::lost;
-      forget(claim, update.client);
+      forget(update.client);
       break;
     case Kind::refused:
       message.state = NewState::refused;
-      forget(claim, update.client);
+      forget(update.client);
       break;
   }
   claim.client->write(update.sentence.empty() ? ipc::lock_line(message)

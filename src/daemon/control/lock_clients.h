@@ -34,9 +34,13 @@ class LockClients {
   struct Claim {
     Connection* client = nullptr;
     std::int64_t id = 0;  // of the lock, chosen by the client
+    std::string name{};
+    bool shared = false;
+    bool held = false;
   };
 
-  void forget(const Claim& claim, locks::ClientId holder);
+  void forget(locks::ClientId holder);
+  bool would_wait_for_itself(Connection& client, const ipc::Request& request) const;
   void notify(const locks::LockUpdate& update);
   ipc::LockView view_of(const locks::Known& known) const;
 
