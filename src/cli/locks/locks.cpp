@@ -40,7 +40,7 @@ std::string table_of(const std::vector<ipc::LockView>& locks) {
                  waiter.shared ? "shared" : "exclusive", waiter.host, "",
                  span_text(span_of_seconds(waiter.since_s))});
     if (!inside && !lock.holder.empty())
-      table.row({lock.name, std::string(ipc::name_of(lock.kind)), lock.here ? "idle" : "holds",
+      table.row({lock.name, std::string(ipc::name_of(lock.kind)), lock.here ? "idle here" : "holds",
                  lock.shared ? "shared" : "exclusive", lock.holder, "", ""});
   }
   return table.text();

@@ -1,5 +1,6 @@
 #include "daemon/control/daemon_view.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstring>
@@ -278,6 +279,8 @@ obs::Snapshot make_snapshot(const DaemonView& view) {
   add_clock(view, shot);
   add_networks(view, shot);
   add_members(view, shot);
+  if (std::string warning = lease_warning(shot.members); !warning.empty())
+    shot.warnings.push_back(std::move(warning));
   add_groups(view, shot);
   add_counters(view, shot);
   return shot;
@@ -296,6 +299,27 @@ std::string key_warning(const auth::Keyring& keys) {
       "datagrams without a key are accepted: any machine on the network can become master; when "
       "all members seal with key {}, run 'tempo keygen --drop' on each",
       auth::key_name_of(keys.sealing_id()));
+}
+
+std::string lease_warning(const std::vector<obs::MemberView>& members) {
+  const auto self = std::ranges::find_if(members, &obs::MemberView::self);
+  if (self == members.end() || self->expect == 0) return "";
+  const auto lease_text = [](const obs::MemberView& member) {
+    return fmt::format("{} ms (longest {} ms)", member.lease_ms, member.lease_max_ms);
+  };
+  std::string others;
+  for (const obs::MemberView& member : members) {
+    if (member.self || member.expect == 0 ||
+        (member.lease_ms == self->lease_ms && member.lease_max_ms == self->lease_max_ms))
+      continue;
+    others +=
+        fmt::format("{}{} has {}", others.empty() ? "" : ", ", member.name, lease_text(member));
+  }
+  if (others.empty()) return "";
+  return fmt::format(
+      "lease times differ, so that machines may get no locks: this machine has {}, {}; set the "
+      "same 'lease-ms' and 'lease-max-ms' under [locks] in tempo.toml on every machine",
+      lease_text(*self), others);
 }
 
 std::string_view state_name(election::State state) {

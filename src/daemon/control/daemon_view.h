@@ -50,6 +50,10 @@ std::string key_warning(const auth::Keyring& keys);
 // is a follower.
 std::string_view state_name(election::State state);
 
+// Warning that members which take locks have other lease times than this one; empty: none has. A
+// member promises no lease that is longer than its own longest one.
+std::string lease_warning(const std::vector<obs::MemberView>& members);
+
 // Warning that the directory of hosts was too small within the last hour; empty: it was not.
 std::string crowding_warning(const wire::Directory& directory, Instant now);
 
