@@ -71,6 +71,9 @@ class Lock {
   std::chrono::nanoseconds remaining();
   // End of that time, if tempod does not extend the lease again, on CLOCK_BOOTTIME; 0: not held.
   std::chrono::nanoseconds deadline();
+  // An operator asks for the lock ('tempo unlock'): finish soon and release it. Reads the updates
+  // that have arrived.
+  bool is_wanted();
   void release();
 
  private:

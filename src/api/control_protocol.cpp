@@ -16,10 +16,10 @@ namespace tempo::ipc {
 namespace {
 
 constexpr auto kVerbNames = std::to_array<std::string_view>(
-    {"status",   "members", "now",          "watch",        "events", "reelect",
-     "set-time", "trace",   "trace-follow", "doctor",       "keys",   "invite",
-     "lock",     "unlock",  "locks",        "forget",       "admit",  "elect",
-     "offer",    "stopped", "withdraw",     "resign-group", "groups", "watch-group"});
+    {"status",   "members",      "now",    "watch",      "events", "reelect", "set-time",
+     "trace",    "trace-follow", "doctor", "keys",       "invite", "lock",    "unlock",
+     "locks",    "forget",       "admit",  "give-back",  "elect",  "offer",   "stopped",
+     "withdraw", "resign-group", "groups", "watch-group"});
 static_assert(kVerbNames.size() == std::to_underlying(Verb::count));
 
 constexpr auto kCodeNames =
@@ -27,16 +27,16 @@ constexpr auto kCodeNames =
                                      "not-master", "no-master", "unavailable"});
 static_assert(kCodeNames.size() == std::to_underlying(Code::count));
 
-constexpr auto kLockStates =
-    std::to_array<std::string_view>({"granted", "extended", "released", "lost", "refused"});
+constexpr auto kLockStates = std::to_array<std::string_view>(
+    {"granted", "extended", "released", "lost", "refused", "wanted"});
 static_assert(kLockStates.size() == std::to_underlying(LockUpdate::State::count));
 
 constexpr auto kLockKinds = std::to_array<std::string_view>({"lease", "silent", "explicit"});
 static_assert(kLockKinds.size() == std::to_underlying(LockKind::count));
 
-constexpr auto kLockObstacles = std::to_array<std::string_view>(
-    {"", "off", "no-voters", "no-majority", "abstaining", "unwritable", "record-lost",
-     "other-voters"});
+constexpr auto kLockObstacles =
+    std::to_array<std::string_view>({"", "off", "no-voters", "no-majority", "abstaining",
+                                     "unwritable", "record-lost", "other-voters"});
 static_assert(kLockObstacles.size() == std::to_underlying(LockObstacle::count));
 
 std::unexpected<Refusal> refuse(Code code, std::string message) {
@@ -67,6 +67,7 @@ std::vector<std::string_view> members_of(Verb verb) {
   if (verb == Verb::lock) return {"v", "do", "name", "shared", "id", "kind", "lease_ns"};
   if (verb == Verb::unlock) return {"v", "do", "id"};
   if (votes(verb)) return {"v", "do", "host"};
+  if (verb == Verb::give_back) return {"v", "do", "name"};
   if (auto members = group_members(verb); !members.empty()) return members;
   return {"v", "do"};
 }
@@ -92,7 +93,7 @@ bool streams(Verb verb) {
 
 bool changes(Verb verb) {
   return verb == Verb::reelect || verb == Verb::set_time || verb == Verb::trace ||
-         verb == Verb::invite;
+         verb == Verb::invite || verb == Verb::give_back;
 }
 
 bool locks(Verb verb) { return verb == Verb::lock || verb == Verb::unlock; }
@@ -206,6 +207,11 @@ Result<Request, Refusal> parse_request(std::string_view line) {
           Code::bad_request,
           fmt::format(R"({} needs "host", the name or id of a machine)", name_of(request.verb)));
     request.host = *host;
+  }
+  if (request.verb == Verb::give_back) {
+    const auto lock = json->text_at("name");
+    if (!lock) return refuse(Code::bad_request, R"(give-back needs "name", the name of the lock)");
+    request.name = *lock;
   }
   if (!group_members(request.verb).empty())
     if (auto read = read_group_request(*json, request); !read) return std::unexpected(read.error());
@@ -415,6 +421,7 @@ std::string request_line(const Request& request) {
   if (request.all) json.add("all", true);
   if (locks(request.verb)) json.add("id", request.id);
   if (votes(request.verb)) json.add("host", request.host);
+  if (request.verb == Verb::give_back) json.add("name", request.name);
   if (request.verb == Verb::lock) json.add("name", request.name).add("shared", request.shared);
   if (request.kind != LockKind::lease) json.add("kind", name_of(request.kind));
   if (request.lease_ns != 0) json.add("lease_ns", request.lease_ns);
@@ -579,12 +586,11 @@ Result<LocksView> locks_view_of(const Reply& reply) {
     view.obstacle = static_cast<LockObstacle>(obstacle - kLockObstacles.begin());
   const auto voters = reply.body.at("voters");
   for (const Json& voter : voters ? voters->elements() : std::vector<Json>{})
-    view.voters.push_back(
-        {.host = voter.text_at("host").value_or(""),
-         .votes = static_cast<std::uint32_t>(voter.count_at("votes").value_or(0)),
-         .reachable = voter.flag_at("reachable").value_or(false),
-         .state = voter.text_at("state").value_or(""),
-         .heard_ago_s = voter.number_at("heard_ago_s").value_or(0)});
+    view.voters.push_back({.host = voter.text_at("host").value_or(""),
+                           .votes = static_cast<std::uint32_t>(voter.count_at("votes").value_or(0)),
+                           .reachable = voter.flag_at("reachable").value_or(false),
+                           .state = voter.text_at("state").value_or(""),
+                           .heard_ago_s = voter.number_at("heard_ago_s").value_or(0)});
   view.votes_needed = static_cast<std::uint32_t>(reply.body.count_at("votes_needed").value_or(0));
   if (const auto losses = reply.body.count_at("losses_survived"))
     view.losses_survived = static_cast<std::uint32_t>(*losses);

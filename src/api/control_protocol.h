@@ -40,6 +40,7 @@ enum class Verb : std::uint8_t {
   locks,         // the locks known on this host
   forget,        // host: removes its vote on locks
   admit,         // host: gives it a vote on locks
+  give_back,     // name: asks the holders on this host to give the lock back
   // groups (group_requests.h)
   elect,         // makes this connection a candidate
   offer,         // sets its capacity
@@ -178,12 +179,12 @@ std::string findings_line(const std::vector<Finding>& findings,
 
 // A change of a lock that a connection holds or waits for.
 struct LockUpdate {
-  enum class State : std::uint8_t { granted, extended, released, lost, refused, count };
+  enum class State : std::uint8_t { granted, extended, released, lost, refused, wanted, count };
 
   std::int64_t id = 0;
-  State state = State::granted;
-  std::uint64_t token = 0;    // granted; 0: this kind of lock has none
-  std::int64_t until_ns = 0;  // granted, extended: end of the lease on CLOCK_BOOTTIME
+  State state = State::granted;  // wanted: an operator asks the holder to give the lock back
+  std::uint64_t token = 0;       // granted; 0: this kind of lock has none
+  std::int64_t until_ns = 0;     // granted, extended: end of the lease on CLOCK_BOOTTIME
 
   bool operator==(const LockUpdate&) const = default;
 };
@@ -239,8 +240,8 @@ struct VoterView {
   std::string host;
   std::uint32_t votes = 1;
   bool reachable = false;
-  std::string state;         // "this machine", "up", "silent", "stopped", "gone" or "unknown"
-  double heard_ago_s = 0;    // seconds; 0 for this machine and for one that was never heard
+  std::string state;       // "this machine", "up", "silent", "stopped", "gone" or "unknown"
+  double heard_ago_s = 0;  // seconds; 0 for this machine and for one that was never heard
 
   bool operator==(const VoterView&) const = default;
 };

@@ -38,7 +38,7 @@ int run_command_line(int argc, char** argv) {
                     describe_operations_commands},
        .topics = {{"Time",
                    {"status", "now", "members", "watch", "wait-sync", "set-time", "clockdiff"}},
-                  {"Locks", {"lock", "locks", "forget", "admit", "fence-check"}},
+                  {"Locks", {"lock", "locks", "unlock", "forget", "admit", "fence-check"}},
                   {"Groups", {"elect", "leader", "groups", "watch-group", "resign-group"}},
                   {"Operations",
                    {"doctor", "master", "reelect", "keygen", "keys", "invite", "join", "adopt",

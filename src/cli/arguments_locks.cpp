@@ -46,6 +46,12 @@ void describe_locks(CLI::App& command, LocksArguments& arguments) {
                   "  tempo locks --json | jq -r '.data.locks[] | select(.here) | .name'");
 }
 
+void describe_unlock(CLI::App& command, UnlockArguments& arguments) {
+  arguments.daemon.timeout = "1min";  // a program may finish its work first
+  command.add_option("name", arguments.name, "name of the lock")->required();
+  describe_daemon(command, arguments.daemon, "  sudo tempo unlock backup");
+}
+
 void describe_fence_check(CLI::App& command, FenceCheckArguments& arguments) {
   command.add_option("file", arguments.file, "file that stores the newest token")->required();
   command.add_option("token", arguments.token, "token of the lock: $TEMPO_LOCK_TOKEN")->required();
@@ -69,6 +75,8 @@ void add_voter_command(CLI::App& app, std::function<int()>& run, const char* nam
 void describe_lock_commands(CLI::App& app, std::function<int()>& run) {
   add_command(app, run, "lock", "run a command while holding a lock", describe_lock, lock);
   add_command(app, run, "locks", "list locks, their holders and waiters", describe_locks, locks);
+  add_command(app, run, "unlock", "ask the holder on this machine to give a lock back",
+              describe_unlock, unlock);
   add_voter_command(app, run, "forget", "remove a dead machine from the voters on locks", forget,
                     "  sudo tempo forget db3");
   add_voter_command(app, run, "admit", "make a machine a voter on locks", admit,

@@ -92,6 +92,9 @@ void LockConnection::receive(const ipc::Reply& reply) {
           Error{ErrorCode::refused,
                 "too many programs on this machine wait for this lock; try again later"};
       break;
+    case State::wanted:
+      request.wanted = true;
+      break;
     case State::released:
     case State::count:
       break;
@@ -170,6 +173,12 @@ nanoseconds LockConnection::deadline(std::int64_t id) {
   return found == requests_.end() || in_child() ? nanoseconds{0} : found->second.until;
 }
 
+bool LockConnection::is_wanted(std::int64_t id) {
+  read_replies(nanoseconds{0});
+  const auto found = requests_.find(id);
+  return found != requests_.end() && !in_child() && found->second.wanted;
+}
+
 // --- held locks ---
 
 Lock::Lock(std::shared_ptr<LockConnection> connection, std::int64_t id, std::uint64_t token)
@@ -190,6 +199,8 @@ void Lock::release() {
 nanoseconds Lock::deadline() {
   return connection_ == nullptr ? nanoseconds{0} : connection_->deadline(id_);
 }
+
+bool Lock::is_wanted() { return connection_ != nullptr && connection_->is_wanted(id_); }
 
 nanoseconds Lock::remaining() {
   const nanoseconds until = deadline();

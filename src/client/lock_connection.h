@@ -35,6 +35,7 @@ class LockConnection {
   std::chrono::nanoseconds timeout(std::int64_t id) const;
   void release(std::int64_t id);
   std::chrono::nanoseconds deadline(std::int64_t id);
+  bool is_wanted(std::int64_t id);
   std::chrono::nanoseconds now() const { return clock_(); }
   int descriptor() const { return client_.descriptor(); }
 
@@ -45,6 +46,7 @@ class LockConnection {
     std::chrono::nanoseconds wait_end{0};  // when the request times out
     std::optional<std::uint64_t> token{};  // unset: not granted yet
     std::chrono::nanoseconds until{0};     // end of the lease; 0: not held
+    bool wanted = false;                   // an operator asks for it
     std::optional<Error> error{};          // why tempod refused it
   };
 

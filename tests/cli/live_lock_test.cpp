@@ -102,6 +102,24 @@ TEST_F(LiveLock, GivesUpWithoutWaitingOrAfterATimeout) {
   EXPECT_EQ(Child(daemons->lock(1, "--wait 20s busy -- true")).wait().status, 0);
 }
 
+TEST_F(LiveLock, IsGivenBackIfAnOperatorAsksForIt) {
+  Child holder(daemons->lock(0, "asked", stamping("asked")));
+  ASSERT_TRUE(runs("asked"));
+  const auto unlock = [](std::size_t host, const std::string& name) {
+    return Child(words_of("unlock " + name + " --socket " + daemons->socket(host))).wait();
+  };
+  const Ended nobody = unlock(0, "unknown");
+  EXPECT_EQ(nobody.status, 4);
+  EXPECT_THAT(nobody.err, HasSubstr("no program on this machine holds lock 'unknown'"));
+  EXPECT_EQ(unlock(1, "asked").status, 4) << "another machine holds it";
+  const Ended given_back = unlock(0, "asked");
+  EXPECT_EQ(given_back.status, 0) << given_back.err;
+  const Ended ended = holder.wait();
+  EXPECT_EQ(ended.status, 101);
+  EXPECT_THAT(ended.err, HasSubstr("lock 'asked' was given back, as 'tempo unlock' asked"));
+  EXPECT_EQ(Child(daemons->lock(1, "--wait 20s asked -- true")).wait().status, 0);
+}
+
 TEST_F(LiveLock, IsHeldByReadersTogether) {
   Child first(daemons->lock(0, "--shared plan", stamping("plan-a")));
   Child second(daemons->lock(1, "--shared plan", stamping("plan-b")));

@@ -18,7 +18,8 @@ PROGRAMS = {"tempo": os.environ["TEMPO_TEMPO"], "tempo-lab": os.environ["TEMPO_L
 PAGE = pathlib.Path(os.environ["TEMPO_JSON_PAGE"])
 LARGEST = 2**53
 CODES = {0: "ok", 1: "no", 2: "usage", 3: "no-daemon", 4: "refused", 100: "timeout", 101: "lost", 102: "no-daemon",
-         103: "refused", 130: "interrupted"}
+         103: "refused", 104: "ran-on", 105: "no-majority", 106: "no-voters", 107: "abstaining", 108: "no-record",
+         109: "wrong-kind", 130: "interrupted"}
 
 # Commands that this test does not run. Their sections are not compared with an output.
 NOT_RUN = {
@@ -109,6 +110,7 @@ set-time --by 1ms
 reelect
 resign-group web
 trace off
+unlock a
 """
 
 

@@ -160,7 +160,7 @@ class LockRun {
   }
 
   // Until the command has ended: passes new deadlines to the guard and signals to the command.
-  Guard::End watch(Guard& guard, Lock& lock) const {
+  Guard::End watch(Guard& guard, Lock& lock) {
     int connection = locks_.descriptor();
     nanoseconds deadline = lock.deadline();
     for (;;) {
@@ -171,6 +171,7 @@ class LockRun {
       if (const auto left = guard.left()) report_left(*left);
       if (ends[1].revents == 0) continue;
       const nanoseconds now = lock.deadline();
+      if (lock.is_wanted() && !std::exchange(wanted_, true)) guard.stop();
       if (now != deadline) guard.extend(now);
       deadline = now;
       // tempod is gone: the command may run until the deadline.
@@ -190,6 +191,10 @@ class LockRun {
   int finish(const Guard::End& end) const {
     if (end.stopped) {
       print_state(state("lost"));
+      if (wanted_ && end.left.empty() && end.ran_on.empty())
+        return print_error(kLockLost, fmt::format("lock '{}' was given back, as 'tempo unlock' "
+                                                  "asked; the command was stopped",
+                                                  arguments_->name));
       if (!end.left.empty() || !end.ran_on.empty())
         return print_error(
             kRanOn, fmt::format("lock '{}' was lost, and {}", arguments_->name, ran_on_text(end)));
@@ -207,6 +212,7 @@ class LockRun {
   const LockArguments* arguments_;
   AcquireOptions options_;
   Locks locks_;
+  bool wanted_ = false;  // an operator has asked for the lock
 };
 
 }  // namespace

@@ -28,6 +28,12 @@ struct LocksArguments {
 };
 int locks(const LocksArguments& arguments);
 
+struct UnlockArguments {
+  DaemonArguments daemon;
+  std::string name;
+};
+int unlock(const UnlockArguments& arguments);
+
 struct VoterArguments {
   DaemonArguments daemon;
   std::string host;  // name or id

@@ -15,6 +15,13 @@ int change(const VoterArguments& arguments, ipc::Verb verb, const char* done) {
 
 }  // namespace
 
+int unlock(const UnlockArguments& arguments) {
+  ipc::Request request = request_of(ipc::Verb::give_back);
+  request.name = arguments.name;
+  return send_order(arguments.daemon, request,
+                    fmt::format("Lock '{}' was given back.", arguments.name), "tempo locks");
+}
+
 int forget(const VoterArguments& arguments) {
   return change(arguments, ipc::Verb::forget,
                 "{} no longer votes on locks; 'tempo locks' shows the state of locks.");

@@ -45,10 +45,8 @@ std::string LockClients::lock(Connection& client, const ipc::Request& request) {
                               request.name));
   const locks::ClientId holder{++last_client_ & ~locks::kGroupBit};
   own[request.id] = holder;
-  claims_[holder] = {.client = &client,
-                     .id = request.id,
-                     .name = request.name,
-                     .shared = request.shared};
+  claims_[holder] = {
+      .client = &client, .id = request.id, .name = request.name, .shared = request.shared};
   const auto asked = worker_->locks().acquire(
       {.client = holder,
        .name = request.name,
@@ -89,6 +87,35 @@ std::string LockClients::change_voters(Connection& client, const ipc::Request& r
       },
       [this, number = *change] { worker_->locks().cancel_change(number); });
   return "";
+}
+
+// Nothing is taken by force: the answer follows when every holder on this host has given it back.
+std::string LockClients::give_back(Connection& client, const ipc::Request& request) {
+  const std::string& name = request.name;
+  if (!held_here(name)) {
+    for (const locks::Known& known : worker_->locks().known())
+      if (known.name == name && known.holder != kNoHost && !known.held_here)
+        return done_line(std::unexpected(
+            fmt::format("{0} holds lock '{1}', not this machine; run 'sudo tempo unlock {1}' there",
+                        worker_->name_of(known.holder), name)));
+    return done_line(std::unexpected(fmt::format(
+        "no program on this machine holds lock '{}'; 'tempo locks' lists the holders", name)));
+  }
+  for (const auto& [holder, claim] : claims_)
+    if (claim.held && claim.name == name)
+      claim.client->write(
+          ipc::lock_line({.id = claim.id, .state = ipc::LockUpdate::State::wanted}));
+  client.defer(
+      [this, name]() -> std::optional<std::string> {
+        return held_here(name) ? std::nullopt : std::optional(ipc::done_line());
+      },
+      [] {});
+  return "";
+}
+
+bool LockClients::held_here(const std::string& name) const {
+  return std::ranges::any_of(
+      claims_, [&](const auto& one) { return one.second.held && one.second.name == name; });
 }
 
 void LockClients::disconnect(Connection& client) {

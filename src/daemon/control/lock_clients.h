@@ -24,6 +24,7 @@ class LockClients {
   std::string lock(Connection& client, const ipc::Request& request);
   std::string unlock(Connection& client, const ipc::Request& request);
   std::string change_voters(Connection& client, const ipc::Request& request);
+  std::string give_back(Connection& client, const ipc::Request& request);
   std::string list() const;
   // A client loses its locks with its connection.
   void disconnect(Connection& client);
@@ -40,6 +41,7 @@ class LockClients {
   };
 
   void forget(locks::ClientId holder);
+  bool held_here(const std::string& name) const;
   bool would_wait_for_itself(Connection& client, const ipc::Request& request) const;
   void notify(const locks::LockUpdate& update);
   ipc::LockView view_of(const locks::Known& known) const;

@@ -23,8 +23,9 @@ std::string refusal_for(Privilege needed, const ipc::Request& request) {
   if (needed == Privilege::change)
     return ipc::refusal_line(
         {.code = ipc::Code::not_allowed,
-         .message = fmt::format("permission denied: this requires root; run 'sudo tempo {}'",
-                                ipc::name_of(request.verb))});
+         .message = fmt::format(
+             "permission denied: this requires root; run 'sudo tempo {}'",
+             request.verb == ipc::Verb::give_back ? "unlock" : ipc::name_of(request.verb))});
   const bool has_id = !ipc::votes(request.verb) && request.verb != ipc::Verb::resign_group;
   return ipc::refusal_line(
       {.code = ipc::Code::not_allowed,
@@ -69,6 +70,8 @@ Requests::Entry Requests::entry_of(ipc::Verb verb) {
     case ipc::Verb::forget:
     case ipc::Verb::admit:
       return {Privilege::lock, &Requests::change_voters};
+    case ipc::Verb::give_back:
+      return {Privilege::change, &Requests::give_back};
     case ipc::Verb::groups:
     case ipc::Verb::watch_group:
       return {Privilege::read, &Requests::group};

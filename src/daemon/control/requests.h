@@ -50,6 +50,9 @@ class Requests {
   std::string list_locks(Connection& /*client*/, const ipc::Request& /*request*/) {
     return locks_.list();
   }
+  std::string give_back(Connection& client, const ipc::Request& request) {
+    return locks_.give_back(client, request);
+  }
   std::string change_voters(Connection& client, const ipc::Request& request) {
     return locks_.change_voters(client, request);
   }

@@ -180,6 +180,7 @@ void EtcdLocks::receive_update(const ipc::LockUpdate& update) {
     case Now::refused:
       return forget({.client = id, .kind = LockUpdate::Kind::refused});
     case Now::released:
+    case Now::wanted:
     case Now::count:
       return;
   }
