@@ -95,12 +95,11 @@ Worker::Worker(const DaemonIdentity& identity, Instruments instruments, const Pa
               .events = &events_,
               .parent = parent}),
       elections_({.transport = &transport_, .events = &events_}),
-      locks_(
-          {.identity = &identity_,
-           .transport = &transport_,
-           .host = &host_,
-           .events = &events_,
-           .announcer = &announcer_}),
+      locks_({.identity = &identity_,
+              .transport = &transport_,
+              .host = &host_,
+              .events = &events_,
+              .announcer = &announcer_}),
       groups_({.transport = &transport_,
                .host = &host_,
                .events = &events_,
@@ -472,6 +471,7 @@ obs::Snapshot Worker::snapshot() {
                         .reelect_refused = reelect_.limiter().refused(),
                         .joined = invitations_.joined(),
                         .joins_refused = invitations_.refused(),
+                        .lock_counts = locks_.counts(),
                         .locks = locks_.configured() ? locks_.status() : "",
                         .groups = groups_.known()});
 }

@@ -120,6 +120,22 @@ TEST_F(LiveLock, IsGivenBackIfAnOperatorAsksForIt) {
   EXPECT_EQ(Child(daemons->lock(1, "--wait 20s asked -- true")).wait().status, 0);
 }
 
+TEST_F(LiveLock, IsCounted) {
+  const auto counter = [](const std::string& name) {
+    const json status =
+        data_of(Child(words_of("status --json --socket " + daemons->socket(2))).wait().out);
+    return status.is_object() ? status["counters"][name].get<std::uint64_t>() : 0;
+  };
+  const std::uint64_t requested = counter("locks_requested");
+  const std::uint64_t granted = counter("locks_granted");
+  const std::uint64_t refused = counter("locks_refused");
+  ASSERT_EQ(Child(daemons->lock(2, "--wait 20s counted -- true")).wait().status, 0);
+  EXPECT_EQ(Child(daemons->lock(2, "--lease 1ms counted -- true")).wait().status, 103);
+  EXPECT_EQ(counter("locks_requested"), requested + 2);
+  EXPECT_EQ(counter("locks_granted"), granted + 1);
+  EXPECT_EQ(counter("locks_refused"), refused + 1);
+}
+
 TEST_F(LiveLock, IsHeldByReadersTogether) {
   Child first(daemons->lock(0, "--shared plan", stamping("plan-a")));
   Child second(daemons->lock(1, "--shared plan", stamping("plan-b")));

@@ -241,6 +241,10 @@ void add_counters(const DaemonView& view, obs::Snapshot& shot) {
   shot.counters["reelect_refused"] = view.reelect_refused;
   shot.counters["joined"] = view.joined;
   shot.counters["joins_refused"] = view.joins_refused;
+  shot.counters["locks_requested"] = view.lock_counts.requested;
+  shot.counters["locks_granted"] = view.lock_counts.granted;
+  shot.counters["locks_lost"] = view.lock_counts.lost;
+  shot.counters["locks_refused"] = view.lock_counts.refused;
   const sys::Losses losses = view.links->losses();
   shot.counters["datagrams_too_long"] = losses.too_long;
   for (const auto& [error, count] : losses.unsent) {

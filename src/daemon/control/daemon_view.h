@@ -12,6 +12,7 @@
 #include "base/ids.h"
 #include "daemon/daemon_identity.h"
 #include "daemon/drivers/links.h"
+#include "daemon/drivers/lock_backend.h"
 #include "protocol/announce/announcements.h"
 #include "protocol/group/service.h"
 #include "protocol/sync/node.h"
@@ -27,17 +28,18 @@ struct DaemonView {
   const announce::Announcements* announcements = nullptr;
   Instant now{};
   Instant started{};
-  Instant keys_since{};             // the keys are in use since then
-  bool duplicate_id = false;        // another machine has the id of this host
-  std::string clock_error{};        // last error of the system clock; empty: none
+  Instant keys_since{};                     // the keys are in use since then
+  bool duplicate_id = false;                // another machine has the id of this host
+  std::string clock_error{};                // last error of the system clock; empty: none
   std::vector<std::string> utc_warnings{};  // one for each source of UTC that is outvoted
-  std::string incompatible_peer{};  // warning about an incompatible daemon; empty: none
-  std::uint64_t unsent = 0;         // messages to hosts whose address is unknown
+  std::string incompatible_peer{};          // warning about an incompatible daemon; empty: none
+  std::uint64_t unsent = 0;                 // messages to hosts whose address is unknown
   std::uint64_t stalls = 0;
   std::uint64_t reelect_honoured = 0;  // requests of other hosts to resign
   std::uint64_t reelect_refused = 0;
   std::uint64_t joined = 0;             // newcomers that used an invitation
   std::uint64_t joins_refused = 0;      // their requests without an answer
+  LockBackend::Counts lock_counts{};    // of the clients of this host
   std::string locks{};                  // lock status in one sentence; empty: no locks configured
   std::vector<groups::Known> groups{};  // all groups known here
 };

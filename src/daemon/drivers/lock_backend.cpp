@@ -22,6 +22,10 @@ void LockBackend::on_notice(const GroupService::Acquire& acquire) {
 }
 
 void LockBackend::deliver(const locks::LockUpdate& update) {
+  using Kind = locks::LockUpdate::Kind;
+  counts_.granted += update.kind == Kind::granted ? 1 : 0;
+  counts_.lost += update.kind == Kind::lost ? 1 : 0;
+  counts_.refused += update.kind == Kind::refused ? 1 : 0;
   if (locks::is_group(update.client))
     host_->command(GroupService::Command{GroupService::LeaseUpdate{update.client, update}});
   else if (on_update_)

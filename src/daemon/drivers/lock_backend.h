@@ -33,6 +33,7 @@ class LockBackend {
 
   // Updates follow, perhaps before this returns. The error says why the client cannot wait.
   Result<void> acquire(const locks::Acquire& request) {
+    ++counts_.requested;
     return std::visit([&](auto& used) { return used.acquire(request); }, used_);
   }
   void release(locks::ClientId client) {
@@ -44,6 +45,14 @@ class LockBackend {
   std::vector<locks::Known> known() const {
     return std::visit([](const auto& used) { return used.known(); }, used_);
   }
+  // Updates to the clients of this host, groups included.
+  struct Counts {
+    std::uint64_t requested = 0;
+    std::uint64_t granted = 0;
+    std::uint64_t lost = 0;
+    std::uint64_t refused = 0;
+  };
+  const Counts& counts() const { return counts_; }
   bool configured() const {
     return std::visit([](const auto& used) { return used.configured(); }, used_);
   }
@@ -73,6 +82,7 @@ class LockBackend {
 
   HostRuntime* host_;
   OnUpdate on_update_;
+  Counts counts_;
   std::variant<NativeLocks, EtcdLocks> used_;
 };
 
