@@ -8,7 +8,6 @@
 #include <fmt/core.h>
 
 #include "api/group_requests.h"
-#include "api/snapshot.h"
 #include "base/check.h"
 #include "base/number_text.h"
 
@@ -356,13 +355,6 @@ std::string lock_line(const LockUpdate& update) {
 std::string_view name_of(LockObstacle obstacle) {
   CHECK(obstacle < LockObstacle::count);
   return kLockObstacles[std::to_underlying(obstacle)];
-}
-
-std::string silence_text(const VoterView& voter) {
-  if (voter.state == "stopped") return "stopped";
-  if (voter.state == "unknown") return "not heard yet";
-  return "silent for " + (voter.heard_ago_s < 60 ? fmt::format("{:.0f} s", voter.heard_ago_s)
-                                                 : obs::uptime_text(voter.heard_ago_s));
 }
 
 std::string locks_line(const LocksView& view) {
