@@ -20,8 +20,10 @@ constexpr DoorStatus kCurrent{.claims = true,
 DoorStatus row(page::Status status) {
   switch (status) {
     case page::Status::unsynchronized:
+    case page::Status::alone:
       return kNothing;
     case page::Status::holdover:
+    case page::Status::minority:
       return kGrowing;
     case page::Status::synchronized:
     case page::Status::leads:
@@ -42,6 +44,10 @@ std::string_view name_of(page::Status status) {
       return "synchronized";
     case page::Status::leads:
       return "leads";
+    case page::Status::minority:
+      return "minority";
+    case page::Status::alone:
+      return "alone";
   }
   std::unreachable();
 }

@@ -15,7 +15,7 @@ namespace {
 using page::Status;
 
 constexpr Status kStatuses[] = {Status::unsynchronized, Status::holdover, Status::synchronized,
-                                Status::leads};
+                                Status::leads,          Status::minority, Status::alone};
 
 std::string documented_row(Status status) {
   const DoorStatus door = door_status(status, 1us, 1s);
@@ -39,7 +39,8 @@ TEST(DoorStatus, IsTheTableOfTheManual) {
 
 TEST(DoorStatus, ClaimsNothingBeyondTheLimit) {
   for (const Status status : kStatuses) {
-    EXPECT_EQ(door_status(status, 1s, 1s).claims, status != Status::unsynchronized);
+    const bool claims = status != Status::unsynchronized && status != Status::alone;
+    EXPECT_EQ(door_status(status, 1s, 1s).claims, claims);
     EXPECT_EQ(door_status(status, 1s + 1ns, 1s), DoorStatus{});
   }
 }

@@ -1,4 +1,5 @@
-// A machine with tempod and tempo-ntp, and a machine with clients, in two network namespaces.
+// A machine with tempod and tempo-ntp, a machine with clients and another member, because a machine
+// that is alone serves no time, in three network namespaces.
 //
 // tempod has a software clock that is a quarter of a second ahead and 20 ppm fast, so that a client
 // that got the time of the kernel by mistake would show it. The test process reads the time page of
@@ -63,7 +64,9 @@ class NtpSite {
     for (const std::size_t i : {0UL, 1UL})
       run({"ip", "-n", site_.host(i).space(), "address", "add",
            fmt::format("fd00:99::{}/64", i + 1), "dev", "eth0", "nodad"});
+    site_.add();
     site_.host(0).start();
+    site_.host(2).start();
   }
   ~NtpSite() {
     if (ntp_ == nullptr) return;
@@ -74,7 +77,7 @@ class NtpSite {
   bool ready() {
     return site_.wait(30s, [&] {
       const auto page = open_page();
-      return page && page->now().status >= page::Status::synchronized;
+      return page && page::in_main_part(page->now().status);
     });
   }
   void serve(const std::vector<std::string>& more = {}) {
