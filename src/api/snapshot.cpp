@@ -1,6 +1,7 @@
 #include "api/snapshot.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <type_traits>
 #include <utility>
