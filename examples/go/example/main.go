@@ -37,7 +37,12 @@ func run(socket, name, group string) error {
 	}
 	first := lock.Token()
 	fmt.Printf("lock token %d, %d ms remaining\n", first, lock.Remaining().Milliseconds())
-	if _, err := daemon.Acquire(name, 0); err != nil {
+	second, err := tempo.Connect(socket)
+	if err != nil {
+		return err
+	}
+	defer second.Close()
+	if _, err := second.Acquire(name, 0); err != nil {
 		fmt.Println("second client:", err)
 	}
 	lock.Release()
