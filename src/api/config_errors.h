@@ -41,6 +41,7 @@ CheckResult bad_profile(const Value& value);
 CheckResult bad_clock(const Value& value);
 CheckResult bad_policy(const Value& value);
 CheckResult bad_back_end(const Value& value);
+CheckResult bad_voters(const Value& value);
 CheckResult bad_endpoints(const Value& value);
 CheckResult bad_log_level(const Value& value);
 

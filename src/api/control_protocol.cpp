@@ -15,10 +15,11 @@ namespace tempo::ipc {
 namespace {
 
 constexpr auto kVerbNames = std::to_array<std::string_view>(
-    {"status",   "members", "now",          "watch",        "events", "reelect",
-     "set-time", "trace",   "trace-follow", "doctor",       "keys",   "invite",
-     "lock",     "unlock",  "locks",        "forget",       "admit",  "elect",
-     "offer",    "stopped", "withdraw",     "resign-group", "groups", "watch-group"});
+    {"status",     "members", "now",          "watch",    "events",       "reelect",
+     "set-time",   "trace",   "trace-follow", "doctor",   "keys",         "invite",
+     "lock",       "unlock",  "locks",        "forget",   "admit",        "bootstrap-again",
+     "elect",      "offer",   "stopped",      "withdraw", "resign-group", "groups",
+     "watch-group"});
 static_assert(kVerbNames.size() == std::to_underlying(Verb::count));
 
 constexpr auto kCodeNames =
@@ -32,6 +33,9 @@ static_assert(kLockStates.size() == std::to_underlying(LockUpdate::State::count)
 
 constexpr auto kLockKinds = std::to_array<std::string_view>({"lease", "silent", "explicit"});
 static_assert(kLockKinds.size() == std::to_underlying(LockKind::count));
+
+// A larger token would leave no room to count on (protocol/lock/lock_mail.h).
+constexpr std::uint64_t kMaxToken = ((std::uint64_t{1} << 40) - (std::uint64_t{1} << 20)) << 24;
 
 std::unexpected<Refusal> refuse(Code code, std::string message) {
   return std::unexpected(Refusal{.code = code, .message = std::move(message)});
@@ -61,6 +65,7 @@ std::vector<std::string_view> members_of(Verb verb) {
   if (verb == Verb::lock) return {"v", "do", "name", "shared", "id", "kind", "lease_ns"};
   if (verb == Verb::unlock) return {"v", "do", "id"};
   if (votes(verb)) return {"v", "do", "host"};
+  if (verb == Verb::bootstrap_again) return {"v", "do", "above"};
   if (auto members = group_members(verb); !members.empty()) return members;
   return {"v", "do"};
 }
@@ -86,7 +91,7 @@ bool streams(Verb verb) {
 
 bool changes(Verb verb) {
   return verb == Verb::reelect || verb == Verb::set_time || verb == Verb::trace ||
-         verb == Verb::invite;
+         verb == Verb::invite || verb == Verb::bootstrap_again;
 }
 
 bool locks(Verb verb) { return verb == Verb::lock || verb == Verb::unlock; }
@@ -200,6 +205,14 @@ Result<Request, Refusal> parse_request(std::string_view line) {
           Code::bad_request,
           fmt::format(R"({} needs "host", the name or id of a machine)", name_of(request.verb)));
     request.host = *host;
+  }
+  if (request.verb == Verb::bootstrap_again && json->has("above")) {
+    const auto above = parse_number<std::uint64_t>(json->text_at("above").value_or(""));
+    if (!above || *above > kMaxToken)
+      return refuse(
+          Code::bad_request,
+          fmt::format(R"("above" must be a token, a string of digits up to {})", kMaxToken));
+    request.above = *above;
   }
   if (!group_members(request.verb).empty())
     if (auto read = read_group_request(*json, request); !read) return std::unexpected(read.error());
@@ -386,6 +399,7 @@ std::string request_line(const Request& request) {
   if (request.all) json.add("all", true);
   if (locks(request.verb)) json.add("id", request.id);
   if (votes(request.verb)) json.add("host", request.host);
+  if (request.above != 0) json.add("above", fmt::format("{}", request.above));
   if (request.verb == Verb::lock) json.add("name", request.name).add("shared", request.shared);
   if (request.kind != LockKind::lease) json.add("kind", name_of(request.kind));
   if (request.lease_ns != 0) json.add("lease_ns", request.lease_ns);

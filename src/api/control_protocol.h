@@ -23,23 +23,24 @@ inline constexpr std::size_t kMaxReply = 4 << 20;  // bytes of a line; some thou
 inline constexpr int kMaxStatusesPerSecond = 4;    // of `watch`
 
 enum class Verb : std::uint8_t {
-  status,        // one snapshot
-  members,       // its members only
-  now,           // network time with its bounds
-  watch,         // a stream of snapshots
-  events,        // a stream of events
-  reelect,       // the master resigns and a new election starts; any member accepts it
-  set_time,      // by_ns or to_ns
-  trace,         // on
-  trace_follow,  // a stream of trace lines
-  doctor,        // problems that the daemon finds
-  keys,          // one snapshot, after all other members were asked to answer
-  invite,        // a token for a newcomer
-  lock,          // name, id, shared, kind, lease_ns: requests a lock for this connection
-  unlock,        // id: releases the lock, or cancels the request
-  locks,         // the locks known on this host
-  forget,        // host: removes its vote on locks
-  admit,         // host: gives it a vote on locks
+  status,           // one snapshot
+  members,          // its members only
+  now,              // network time with its bounds
+  watch,            // a stream of snapshots
+  events,           // a stream of events
+  reelect,          // the master resigns and a new election starts; any member accepts it
+  set_time,         // by_ns or to_ns
+  trace,            // on
+  trace_follow,     // a stream of trace lines
+  doctor,           // problems that the daemon finds
+  keys,             // one snapshot, after all other members were asked to answer
+  invite,           // a token for a newcomer
+  lock,             // name, id, shared, kind, lease_ns: requests a lock for this connection
+  unlock,           // id: releases the lock, or cancels the request
+  locks,            // the locks known on this host
+  forget,           // host: removes its vote on locks
+  admit,            // host: gives it a vote on locks
+  bootstrap_again,  // above: forgets the voters and agrees on new ones
   // groups (group_requests.h)
   elect,         // makes this connection a candidate
   offer,         // sets its capacity
@@ -77,6 +78,7 @@ struct Request {
   LockKind kind = LockKind::lease;  // lock
   std::int64_t lease_ns = 0;        // lock: requested lease time; 0: the default
   std::int64_t id = 0;           // lock, unlock, elect, ...: chosen by the client, per connection
+  std::uint64_t above = 0;       // bootstrap_again: tokens begin above this one; 0: none given
   std::string host{};            // forget, admit: name or id of a machine
   std::int64_t capacity = 0;     // elect, offer
   std::string criterion{};       // elect
@@ -111,7 +113,7 @@ struct Refusal {
 
 Result<Request, Refusal> parse_request(std::string_view line);
 
-std::string done_line();  // set_time, trace, forget, admit
+std::string done_line();  // set_time, trace, forget, admit, bootstrap_again
 std::string refusal_line(const Refusal& refusal);
 std::string status_line(std::string_view snapshot_json);  // status, watch, keys; obs::to_json
 std::string members_line(std::string_view members_json);  // obs::members_json

@@ -45,6 +45,22 @@ void describe_fence_check(CLI::App& command, FenceCheckArguments& arguments) {
       "  tempo fence-check /srv/data/token \"$TEMPO_LOCK_TOKEN\" && mv new /srv/data/current"));
 }
 
+void describe_locks(CLI::App& command, LocksArguments& arguments) {
+  auto* again = command.add_flag(
+      "--bootstrap-again", arguments.bootstrap_again,
+      "root only, on every voter, when most of them have lost their lock records: forget the "
+      "voters and agree on new ones; refused while a lease may still be held");
+  command
+      .add_option("--above", arguments.above,
+                  "with --bootstrap-again: new tokens are larger than this one and than those in "
+                  "any record of this machine that can be read")
+      ->needs(again);
+  describe_daemon(command, arguments.daemon,
+                  "  tempo locks\n"
+                  "  tempo locks --json | jq -r '.data.locks[] | select(.here) | .name'\n"
+                  "  sudo tempo locks --bootstrap-again --above 7696614948869");
+}
+
 void add_voter_command(CLI::App& app, std::function<int()>& run, const char* name, const char* help,
                        int (*change)(const VoterArguments&), const char* examples) {
   auto arguments = std::make_shared<VoterArguments>();
@@ -59,9 +75,7 @@ void add_voter_command(CLI::App& app, std::function<int()>& run, const char* nam
 
 void describe_lock_commands(CLI::App& app, std::function<int()>& run) {
   add_command(app, run, "lock", "run a command while holding a lock", describe_lock, lock);
-  add_daemon_command(app, run, "locks", "list locks, their holders and waiters", locks,
-                     "  tempo locks\n"
-                     "  tempo locks --json | jq -r '.data.locks[] | select(.here) | .name'");
+  add_command(app, run, "locks", "list locks, their holders and waiters", describe_locks, locks);
   add_voter_command(app, run, "forget", "remove a dead machine from the voters on locks", forget,
                     "  sudo tempo forget db3");
   add_voter_command(app, run, "admit", "make a machine a voter on locks", admit,

@@ -118,6 +118,7 @@ constexpr std::array kRows{
     Row{"timers.loops-per-election", same_timer<&Timing::loops_per_election>},
     Row{"timers.loops-per-startup", same_timer<&Timing::loops_per_startup>},
     Row{"locks.expect", same<&Settings::lock_expect>},
+    Row{"locks.voters", same<&Settings::lock_voters>},
     Row{"locks.lease-ms", same<&Settings::lock_lease>},
     Row{"locks.lease-max-ms", same<&Settings::lock_lease_max>},
     Row{"locks.delay-max-ms", same<&Settings::lock_delay_max>},

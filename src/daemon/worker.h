@@ -40,6 +40,8 @@ namespace tempo::daemon {
 inline constexpr int kPriority = 20;  // SCHED_FIFO priority of parent and worker
 inline constexpr int kSuspended =
     3;  // exit status of the worker after a suspension: restart it at once
+inline constexpr int kBeginsAgain =
+    5;  // the same after an order of an operator to begin the lock record again
 
 class Worker {
  public:
@@ -54,8 +56,8 @@ class Worker {
   // socket.
   void publish_to(page::Writer page) { clock_.publish_to(std::move(page)); }
 
-  // Runs until a signal or `stop`: returns 0. After a suspension of the machine it returns
-  // kSuspended: everything known about the time is invalid then (decision 031).
+  // Runs until a signal or `stop`: returns 0, or kBeginsAgain. After a suspension of the machine it
+  // returns kSuspended: everything known about the time is invalid then (decision 031).
   int run();
   void stop() { stopping_ = true; }
 
@@ -73,6 +75,8 @@ class Worker {
   std::string name_of(HostId host) const { return transport_.name_of(host); }
   Result<void> set_time(Nanos by);  // the error is a sentence for users
   Result<ipc::Invited> invite();    // the same
+  // Begins the lock record again, above this count, and restarts the worker; the same.
+  Result<void> begin_locks_again(std::uint64_t above);
   // Asks all other members for their findings. `member_findings` is complete when
   // `members_answered`.
   void ask_members();
@@ -134,6 +138,7 @@ class Worker {
   Instant next_housekeeping_;
   std::uint64_t stalls_ = 0;
   bool duplicate_id_ = false;  // another machine has the id of this host: do not lead
+  bool begins_again_ = false;  // the lock record: the worker ends at its next housekeeping
   bool stopping_ = false;
 };
 

@@ -22,7 +22,12 @@ struct LockArguments {
 };
 int lock(const LockArguments& arguments);
 
-int locks(const DaemonArguments& arguments);
+struct LocksArguments {
+  DaemonArguments daemon;
+  bool bootstrap_again = false;  // forget the voters and agree on new ones
+  std::string above;             // a token; empty: none
+};
+int locks(const LocksArguments& arguments);
 
 struct VoterArguments {
   DaemonArguments daemon;

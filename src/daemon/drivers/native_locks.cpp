@@ -12,16 +12,20 @@
 #include "daemon/log.h"
 #include "machine/overloaded.h"
 #include "platform/clocks/boot_clock.h"
+#include "platform/host.h"
 #include "protocol/lock/lock_status.h"
 
 namespace tempo::daemon {
 namespace {
 
 constexpr const char* kLostRecord =
-    "waits for another machine that knows the voters; if all machines have lost their records, "
-    "remove the files 'locks' and 'locks.old' from the state directory of every machine and "
-    "restart "
-    "tempod on all of them";
+    "votes when enough of the other voters have confirmed it; if most of them have lost their "
+    "records too, run 'sudo tempo locks --bootstrap-again' on every voter";
+constexpr const char* kTwoSets =
+    "two voting sets: {} belongs to other voters than this machine, so a lock can have two "
+    "holders; keep the machines of one set, and on each machine of the other stop tempod, remove "
+    "the files 'locks' and 'locks.old' from its state directory, set the same 'expect' or "
+    "'voters', and start it again";
 constexpr const char* kOff =
     "no locks: set 'expect = N' under [locks] in tempo.toml on every machine, where N is the "
     "number of voters";
@@ -59,21 +63,25 @@ std::optional<locks::LockService> make_lock_service(const DaemonIdentity& identi
   const config::Settings& settings = identity.settings;
   if (settings.lock_expect == 0 || settings.lock_back_end == config::LockBackEnd::etcd)
     return std::nullopt;
-  const SavedLocks saved = read_lock_record(settings.state_dir, identity.host);
+  const std::string place = sys::place_of(settings.state_dir);
+  const SavedLocks saved = read_lock_record(settings.state_dir, identity.host, place);
   if (!saved.lost.empty())
     log_error(fmt::format("the lock record is lost: {}; this machine {}", saved.lost, kLostRecord));
   return locks::LockService({.self = identity.host,
                              .life = identity.incarnation,
                              .hosts = &directory,
                              .expected = settings.lock_expect,
+                             .named = settings.lock_voters,
                              .rules = rules_of(settings),
                              .bounds = bounds_of(settings),
                              .policy = policy_of(settings.lock_policy),
                              .policy_host = settings.lock_policy_host,
                              .is_policy_host = settings.lock_policy_host == identity.name,
                              .kernel = sys::kernel_boot_id(),
+                             .place = place,
                              .record = saved.record,
-                             .record_lost = !saved.lost.empty()});
+                             .record_lost = !saved.lost.empty(),
+                             .above = saved.highest});
 }
 
 // --- clients ---
@@ -95,31 +103,31 @@ std::vector<locks::Known> NativeLocks::known() const {
 std::optional<locks::LockUpdate> NativeLocks::on_notice(const Service::Notice& notice) {
   std::optional<locks::LockUpdate> for_client;
   std::visit(
-      Overloaded{
-          [&](const locks::LockUpdate& update) { for_client = with_sentence(update); },
-          [&](const Service::VotersAgreed& agreed) {
-            parts_.events->emit(
-                "locks-founded",
-                fmt::format("voters agreed: {} machines vote on locks", agreed.voters));
-          },
-          [&](const Service::VotersChanged&) {
-            parts_.events->emit("locks-voters",
-                                fmt::format("voters are now {}: {}", names_of_voters(), status()));
-          },
-          [&](const Service::Split&) {
-            parts_.events->emit(
-                "locks-split",
-                "another part of this network has different voters; set the same 'expect', more "
-                "than half of all machines, on every machine, and remove the files 'locks' and "
-                "'locks.old' from the state directories of one part");
-          },
-          [&](const Service::ChangeEnded& change) {
-            if (change.number == changes_) change_ended_ = result_of(change);
-            if (change.outcome == locks::ChangeOutcome::withdrawn)
-              log_warning(
-                  fmt::format("the change of the vote of {} is withdrawn: its client is gone",
-                              name_of(change.host)));
-          }},
+      Overloaded{[&](const locks::LockUpdate& update) { for_client = with_sentence(update); },
+                 [&](const Service::VotersAgreed& agreed) {
+                   parts_.events->emit(
+                       "locks-founded",
+                       fmt::format("voters agreed: {} machines vote on locks", agreed.voters));
+                 },
+                 [&](const Service::VotersChanged&) {
+                   parts_.events->emit("locks-voters", fmt::format("voters are now {}: {}",
+                                                                   names_of_voters(), status()));
+                 },
+                 [&](const Service::TwoSets& other) {
+                   parts_.events->emit("two-voting-sets",
+                                       fmt::format(fmt::runtime(kTwoSets), name_of(other.host)));
+                 },
+                 [&](const Service::CloneHeard& clone) {
+                   parts_.events->emit("clone", clone_text(clone.host));
+                 },
+                 [&](const Service::Retired&) { parts_.events->emit("vote-lost", retired_text()); },
+                 [&](const Service::ChangeEnded& change) {
+                   if (change.number == changes_) change_ended_ = result_of(change);
+                   if (change.outcome == locks::ChangeOutcome::withdrawn)
+                     log_warning(fmt::format(
+                         "the change of the vote of {} is withdrawn: its client is gone",
+                         name_of(change.host)));
+                 }},
       notice);
   return for_client;
 }
@@ -156,15 +164,71 @@ std::int64_t NativeLocks::seconds_until_served() const {
   return seconds;
 }
 
+std::string NativeLocks::clone_text(HostId host) const {
+  return fmt::format(
+      "two machines have the id of {}: its votes do not count; stop one of them, give it another "
+      "machine id, and restart tempod on both",
+      name_of(host));
+}
+
+std::string NativeLocks::retired_text() const {
+  return parts_.transport->codec().id_taken()
+             ? "another machine has the same id: this machine votes on no lock; give one of them "
+               "another machine id and restart tempod"
+             : "the other voters know a newer record of this machine: it votes on no lock until "
+               "tempod restarts; if another machine has the same id, stop it first";
+}
+
+std::vector<std::string> NativeLocks::warnings() const {
+  std::vector<std::string> all;
+  if (!configured()) return all;
+  const BootTime now = sys::boot_clock();
+  if (const HostId other = service()->other_set(now); other != kNoHost)
+    all.push_back(fmt::format(fmt::runtime(kTwoSets), name_of(other)));
+  if (const HostId clone = service()->clone(now); clone != kNoHost)
+    all.push_back(clone_text(clone));
+  if (service()->retired() && !parts_.transport->codec().id_taken()) all.push_back(retired_text());
+  if (service()->crowded()) all.push_back(status());
+  return all;
+}
+
+Result<void> NativeLocks::may_begin_again() const {
+  if (!configured()) return std::unexpected(status());
+  const BootTime now = sys::boot_clock();
+  if (!service()->may_have_promised(now)) return {};
+  const Nanos left = service()->leases_end() - now;
+  return std::unexpected(
+      left > Nanos{0}
+          ? fmt::format("leases for which this machine has voted may still be held; try again in "
+                        "{} s",
+                        std::chrono::ceil<std::chrono::seconds>(left).count())
+          : std::string("a lease for which this machine has voted may still be held; stop the "
+                        "commands that 'tempo locks' shows on all machines, and try again"));
+}
+
+void NativeLocks::retire() {
+  if (configured()) parts_.host->command(Service::Command{Service::Retire{}});
+}
+
 std::string NativeLocks::status() const {
   if (!configured()) return kOff;
-  if (service()->split())
-    return "locks are not safe: another part of this network has different voters";
+  const BootTime now = sys::boot_clock();
+  if (service()->retired()) return "no locks: " + retired_text();
+  if (const HostId other = service()->other_set(now); other != kNoHost)
+    return "locks are not safe: " + fmt::format(fmt::runtime(kTwoSets), name_of(other));
   if (!service()->committed() && service()->record_lost())
     return fmt::format("no locks: the lock record is lost; this machine {}", kLostRecord);
+  const unsigned expect = parts_.identity->settings.lock_expect;
+  if (service()->crowded())
+    return fmt::format(
+        "no locks: {} machines agree on {} voters, and more than {} could agree on two sets of "
+        "voters; set 'voters = [...]' under [locks] to the same names on every machine",
+        service()->heard() + 1, expect, 2 * expect - 1);
+  if (!service()->committed() && service()->stands_aside())
+    return fmt::format("waiting for the voters, which do not include this machine: {} of {} found",
+                       service()->heard(), expect);
   if (!service()->committed())
-    return fmt::format("waiting for voters: {} of {} found", service()->heard() + 1,
-                       parts_.identity->settings.lock_expect);
+    return fmt::format("waiting for voters: {} of {} found", service()->heard() + 1, expect);
   const lock::lease::View& view = service()->view();
   if (!service()->running())
     return fmt::format("waiting for voters: {} of {} found", voters_found(),
