@@ -167,6 +167,40 @@ TEST(CheckLease, PolicyAvailable) {
   expect_sound(world, 47'518);
 }
 
+// A clone of one of three voters, which has a copy of its record: site 3 of site 2. The voter and
+// its clone do not hear each other.
+constexpr NodeId kVoter2{2};
+constexpr std::uint32_t kSites0And2 = 0b0101;
+
+TEST(CheckLease, ACloneInAPartition) {
+  expect_sound({.sites = 4,
+                .wishes = {kWriter0, kWriter1},
+                .cloned = kVoter2,
+                .side = kSites0And2,
+                .orderly = true,
+                .comes_good = false},
+               1'000);
+}
+TEST(CheckLease, ACloneBesideItsVoter) {
+  expect_sound({.sites = 4, .wishes = {kWriter0}, .cloned = kVoter2, .orderly = true}, 10'000);
+}
+TEST(CheckLease, ACloneAndMore) {
+  if (!soak()) GTEST_SKIP() << "runs in make soak";
+  expect_sound({.sites = 4, .wishes = {kWriter0, kWriter1}, .cloned = kVoter2, .orderly = true},
+               100'000);
+}
+// A clone that cannot know that its record is a copy is a restarted voter for the other side.
+TEST(CheckLease, ACloneThatDoesNotShowVotesTwice) {
+  EXPECT_EQ(broken_in(found({.sites = 4,
+                             .wishes = {kWriter0, kWriter1},
+                             .cloned = kVoter2,
+                             .copy_shows = false,
+                             .side = kSites0And2,
+                             .orderly = true,
+                             .comes_good = false})),
+            "same-token");
+}
+
 // With a lease of 8 ticks a crash can affect exclusion. A lease of 5 ticks ends before anyone can
 // ask a site that lost its memory.
 TEST(CheckLease, OneWriterAndMore) {

@@ -32,11 +32,20 @@ LeaseSite::LeaseSite(NodeId self, const Rules& rules)
 
 LeaseSite::Member LeaseSite::new_member() const {
   // The first incarnation has granted nothing before, so it need not abstain.
-  return Member({.self = self_,
+  const bool copied = self_ == rules_.clone && crashes_ == 0 && rules_.copy_shows;
+  return Member({.self = self_ == rules_.clone ? rules_.cloned : self_,
                  .rules = rules_.lease,
                  .view = rules_.view,
-                 .record = disk_,
-                 .rebooted = crashes_ == 0});
+                 .record = copied ? std::nullopt : disk_,
+                 .rebooted = crashes_ == 0,
+                 .lost = copied});
+}
+
+bool LeaseSite::hears(NodeId from) const {
+  const auto side = [&](NodeId site) { return (rules_.side >> index(site) & 1) != 0; };
+  const bool twins = (self_ == rules_.clone && from == rules_.cloned) ||
+                     (self_ == rules_.cloned && from == rules_.clone);
+  return side(from) == side(self_) && !twins;
 }
 
 void LeaseSite::start(Turn<LeaseSite>& turn) {
@@ -44,8 +53,10 @@ void LeaseSite::start(Turn<LeaseSite>& turn) {
 }
 
 void LeaseSite::receive(Turn<LeaseSite>& turn, NodeId from, const Message& message) {
-  if (!up_) return;
-  act(turn, [&](Member& member, Turn<Member>& inner) { member.receive(inner, from, message); });
+  if (!up_ || !hears(from)) return;
+  const NodeId member_number = from == rules_.clone ? rules_.cloned : from;
+  act(turn,
+      [&](Member& member, Turn<Member>& inner) { member.receive(inner, member_number, message); });
 }
 
 void LeaseSite::on_timer(Turn<LeaseSite>& turn, TimerId timer) {
@@ -147,6 +158,8 @@ template <class Do>
 void LeaseSite::act(Turn<LeaseSite>& turn, Do todo) {
   std::vector<lock::lease::Record> written;
   step_part(turn, member_, todo, [&](const Output<Member>& output) {
+    if (output.kind == OutputKind::send && output.to == rules_.cloned)
+      turn.out.send(rules_.clone, output.message);
     if (pass_on(turn, output, std::identity{})) return;
     if (output.kind == OutputKind::notice) return on_notice(turn, output.notice);
     if (rules_.write > Nanos{0}) {

@@ -57,6 +57,12 @@ class LeaseSite {
     Nanos long_stay{1};
     bool fresh_disk = false;  // starts without a record
     Nanos write{0};           // duration of a disk write; 0: immediate
+    // The last site is a clone of this one: it has its number as a member, and a copy of its first
+    // record. kNobody: there is none. Members send to both. Neither hears the other.
+    NodeId cloned = kNobody;
+    NodeId clone = kNobody;
+    bool copy_shows = true;  // the clone knows that its record is a copy
+    std::uint32_t side = 0;  // set of the sites on one side of a partition; 0: there is none
   };
   LeaseSite(NodeId self, const Rules& rules);
 
@@ -92,6 +98,7 @@ class LeaseSite {
   void act(Turn<LeaseSite>& turn, Do todo);
   void on_notice(Turn<LeaseSite>& turn, const lock::lease::Notice& notice);
   Member new_member() const;
+  bool hears(NodeId from) const;
   void leave(Turn<LeaseSite>& turn);
   void crash(Turn<LeaseSite>& turn, bool loses_disk);
   void finish_write(Turn<LeaseSite>& turn);
