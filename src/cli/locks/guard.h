@@ -46,7 +46,9 @@ class Guard {
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
 
-  void extend(std::chrono::nanoseconds deadline);
+  // `connection`: the new connection to tempod, which the guard keeps and shuts down from now on;
+  // -1: the same.
+  void extend(std::chrono::nanoseconds deadline, int connection = -1);
   void stop() const;                                   // stops the command before the lease ends
   void signal(int number) const;                       // sends a signal to the command
   int descriptor() const { return events_.number(); }  // readable when `ended` must be called

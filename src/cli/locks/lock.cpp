@@ -101,7 +101,7 @@ class LockRun {
       environment.emplace_back("TEMPO_LOCK_TOKEN", fmt::format("{}", lock->token()));
     auto guard = Guard::start({.command = arguments_->command,
                                .environment = std::move(environment),
-                               .connection = locks_.descriptor(),
+                               .connection = locks_.socket(),
                                .deadline = lock->deadline(),
                                .margin = *margin});
     if (!guard) return print_error(kLockRefused, guard.error());
@@ -153,20 +153,24 @@ class LockRun {
 
   // Until the command has ended: passes new deadlines to the guard and signals to the command.
   Guard::End watch(Guard& guard, Lock& lock) const {
-    int connection = locks_.descriptor();
+    int connection = locks_.socket();
     nanoseconds deadline = lock.deadline();
     for (;;) {
-      std::array<pollfd, 2> ends{{{guard.descriptor(), POLLIN, 0}, {connection, POLLIN, 0}}};
+      std::array<pollfd, 2> ends{
+          {{guard.descriptor(), POLLIN, 0}, {locks_.descriptor(), POLLIN, 0}}};
       poll(ends.data(), ends.size(), -1);
       if (const int number = noted_signal()) guard.signal(number);
       if (const auto end = guard.ended()) return *end;
       if (const auto left = guard.left()) report_left(*left);
       if (ends[1].revents == 0) continue;
       const nanoseconds now = lock.deadline();
-      if (now != deadline) guard.extend(now);
+      // Without tempod the command may run until the deadline.
+      if (locks_.socket() != connection)
+        guard.extend(now, locks_.socket());  // tempod was restarted
+      else if (now != deadline)
+        guard.extend(now);
       deadline = now;
-      // tempod is gone: the command may run until the deadline.
-      if ((ends[1].revents & (POLLHUP | POLLERR)) != 0) connection = -1;
+      connection = locks_.socket();
     }
   }
 

@@ -144,6 +144,7 @@ class ControlServer::Impl {
   // Clients that wait for an answer or have a stream.
   void serve_waiting() {
     requests_.serve_streams();
+    requests_.release_late();
     for (Place client = clients_.begin(); client != clients_.end();) {
       const Place current = client++;
       current->write_pending();

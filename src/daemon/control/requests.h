@@ -21,6 +21,7 @@ class Requests {
   std::string answer(Connection& client, const std::string& line);
   // Writes pending answers and the lines of streams.
   void serve_streams() { streams_.serve(); }
+  void release_late() { locks_.release_late(); }
   void disconnect(Connection& client);
 
  private:
@@ -46,6 +47,9 @@ class Requests {
   }
   std::string unlock(Connection& client, const ipc::Request& request) {
     return locks_.unlock(client, request);
+  }
+  std::string resume(Connection& client, const ipc::Request& request) {
+    return locks_.resume(client, request);
   }
   std::string list_locks(Connection& /*client*/, const ipc::Request& /*request*/) {
     return locks_.list();

@@ -50,7 +50,8 @@ class LeaseService {
   struct Persisted {
     Saved record{};
   };
-  using Command = std::variant<Acquire, Release, ChangeVotes, GiveUpChange, AskRecord, Persisted>;
+  using Command =
+      std::variant<Acquire, Resume, Release, ChangeVotes, GiveUpChange, AskRecord, Persisted>;
   static Command persisted(const Saved& record) { return Persisted{record}; }
 
   struct VotersChanged {};
@@ -121,12 +122,16 @@ class LeaseService {
   void carry_out(Turn<LeaseService>& turn, const Output<lock::lease::Member>& output);
   void on_notice(Turn<LeaseService>& turn, const lock::lease::Notice& notice);
   void on_command(Turn<LeaseService>& turn, const Acquire& request);
+  void on_command(Turn<LeaseService>& turn, const Resume& request);
   void on_command(Turn<LeaseService>& turn, const Release& release);
   void on_command(Turn<LeaseService>& turn, const ChangeVotes& change);
   void on_command(Turn<LeaseService>& turn, const GiveUpChange& give_up);
   void on_command(Turn<LeaseService>& turn, const AskRecord& ask);
   void on_command(Turn<LeaseService>& turn, const Persisted& persisted);
   std::optional<Refusal> admit(Turn<LeaseService>& turn, const Acquire& request);
+  std::optional<Refusal> admit(Turn<LeaseService>& turn, const Resume& request);
+  template <class Request>
+  void admit_or_refuse(Turn<LeaseService>& turn, const Request& request);
   std::optional<lock::lease::Record> record_of(const Saved& saved) const;
   lock::lease::Member::Start member_start(const Start& start) const;
   std::optional<lock::LockId> number(Turn<LeaseService>& turn, std::string_view name);

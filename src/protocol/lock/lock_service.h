@@ -60,7 +60,7 @@ class LockService {
   struct Persisted {
     LockRecord record{};
   };
-  using Command = std::variant<Acquire, Release, ChangeVoters, CancelChange, Persisted>;
+  using Command = std::variant<Acquire, Resume, Release, ChangeVoters, CancelChange, Persisted>;
   static Command persisted(const LockRecord& record) { return Persisted{record}; }
 
   // The voters are known: agreed now, or read from the record.
@@ -136,6 +136,7 @@ class LockService {
   void on_message(LockTurn& turn, NodeId from, const wire::LockBody& body);
   void on_message(LockTurn& turn, NodeId from, const BoundedDelayLocks::Message& message);
   void on_command(LockTurn& turn, const Acquire& request);
+  void on_command(LockTurn& turn, const Resume& request);
   void on_command(LockTurn& turn, const Release& release);
   void on_command(LockTurn& turn, const ChangeVoters& wanted);
   void on_command(LockTurn& turn, const CancelChange& cancel);

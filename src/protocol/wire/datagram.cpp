@@ -37,7 +37,8 @@ enum class Section : std::uint8_t {
   beat = 15,
   signatures = 16,
   hello = 17,
-  announcement = 18
+  announcement = 18,
+  inside = 19
 };
 
 constexpr double kShortSteps = 1024;
@@ -47,9 +48,9 @@ constexpr std::size_t kSectionHeadBytes = 2;
 constexpr std::size_t kMaxSectionBytes = 255;  // without tag and length
 constexpr std::size_t kViewBytes = 8;
 static_assert(std::max({DiagnosticBody::kMaxBytes, LockBody::kMaxBytes, LockStanding::kMaxBytes,
-                        LockVoters::kMaxBytes, VoterSetBody::kMaxBytes, GroupBody::kMaxBytes,
-                        GroupSignaturesBody::kMaxBytes, MutexBody::kMaxBytes, BeatBody::kMaxBytes,
-                        AnnouncementBody::kMaxBytes}) <= kMaxSectionBytes);
+                        LockVoters::kMaxBytes, LockInside::kMaxBytes, VoterSetBody::kMaxBytes,
+                        GroupBody::kMaxBytes, GroupSignaturesBody::kMaxBytes, MutexBody::kMaxBytes,
+                        BeatBody::kMaxBytes, AnnouncementBody::kMaxBytes}) <= kMaxSectionBytes);
 // The longest datagrams fit: a body with name, view and time; a lock with all its sections.
 static_assert(kHeaderBytes + 5 * kSectionHeadBytes + kMaxName + kViewBytes + TimeBody::kBytes +
                   GroupBody::kMaxBytes + GroupSignaturesBody::kMaxBytes + kTagBytes <=
@@ -127,18 +128,21 @@ static_assert(kBodySections.size() == std::variant_size_v<Datagram::Body>);
 
 // A set of sections; those of later revisions are in no set.
 constexpr std::uint32_t bit(Section section) {
-  const bool known = section >= Section::name && section <= Section::announcement;
+  const bool known = section >= Section::name && section <= Section::inside;
   return known ? 1U << std::to_underlying(section) : 0;
 }
 constexpr std::uint32_t kBodyBits =
     std::transform_reduce(kBodySections.begin(), kBodySections.end(), 0U, std::bit_or{}, bit);
 constexpr std::uint32_t kLockPartBits =
-    bit(Section::pass) | bit(Section::voters) | bit(Section::next_voters);
+    bit(Section::pass) | bit(Section::voters) | bit(Section::next_voters) | bit(Section::inside);
 
 void write_parts(Writer& out, const LockBody& body) {
   if (body.set.number != 0) write_section(out, Section::voters, body.set);
   if (body.next.number != 0) write_section(out, Section::next_voters, body.next);
-  if (body.pass.target == kNoHost) return;
+  if (body.pass.target == kNoHost) {
+    if (body.inside.sub != 0) write_section(out, Section::inside, body.inside);
+    return;
+  }
   write_section(out, Section::pass, body.pass);
   for (const LockStanding& standing : body.pass.standings)
     write_section(out, Section::standing, standing);
@@ -195,6 +199,7 @@ class Parser {
       lock->pass.standings = standings_;
       lock->set = voters_;
       lock->next = next_voters_;
+      lock->inside = inside_;
     }
     if (group != nullptr) group->signatures = signatures_.signatures;
     return std::nullopt;
@@ -219,6 +224,8 @@ class Parser {
         return read_into(voters_, in);
       case Section::next_voters:
         return read_into(next_voters_, in);
+      case Section::inside:
+        return read_into(inside_, in);
       case Section::signatures:
         return read_into(signatures_, in);
       default:
@@ -239,6 +246,7 @@ class Parser {
   InlineVector<LockStanding, kMaxLockStandings> standings_;
   LockVoters voters_;
   LockVoters next_voters_;
+  LockInside inside_;
   GroupSignaturesBody signatures_;
 };
 

@@ -35,6 +35,7 @@ struct LeaseWorld {
   bool fresh_disks = false;  // no site starts with a record
   bool slow_disks = false;   // a write takes a tick
   bool suppress_replies = false;
+  bool resumes = false;                          // clients come back to their restarted daemons
   std::optional<lock::lease::TwoNode> policy{};  // none: one vote for each voter
   Budget budget{};
   // Links preserve the order of messages, and a site handles messages that have arrived before a

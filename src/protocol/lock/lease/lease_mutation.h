@@ -45,7 +45,20 @@ enum class Mutation : std::uint8_t {
   grant_by_other_length,   // a grant counts by the length of the newest ASK, not of the ASK that it
                            // answers
   promise_of_own_length,   // a grantor keeps every promise for L, whatever length the ASK wanted
-  abstains_for_own_length,  // a restarted member abstains for L, whatever longer promises may last
+  abstains_for_own_length,   // a restarted member abstains for L, whatever longer promises may last
+  clients_not_registered,    // voters do not learn which clients are inside
+  pass_keeps_clients,        // a hand-over does not end the registration of the giver's clients
+  resume_of_any_client,      // a grantor joins in for a client that has left
+  resume_below_top,          // a grantor without the promise joins in although it accepted more
+  resume_of_held,            // the holder of a lease lets another member resume it
+  session_of_any_process,    // any process may use a session
+  resumed_by_minority,       // one answer is enough
+  resumed_unconfirmed,       // no voter needs to know that the client is inside
+  resumed_after_deadline,    // answers after the client's deadline count
+  resumed_lease_gives,       // a resumed lease serves new clients
+  abstaining_voter_forgets,  // a grantor that abstains does not remember leases in use
+  resumed_readers_freed,     // a resumed shared lease is freed while other readers may come back
+  closed_is_done,            // a closed connection counts as the client's end
   count,
 };
 
