@@ -46,7 +46,8 @@ class Now(NamedTuple):
     time_ns: int  # best single reading, for display
     earliest_ns: int
     latest_ns: int
-    status: str  # "unsynchronized", "holdover", "synchronized" or "leads"
+    status: str  # "unsynchronized", "holdover", "synchronized", "leads", "minority" or "alone"
+    generation: int = 0  # of the time scale; bounds of different generations do not compare
 
 
 class Event(NamedTuple):
@@ -461,7 +462,8 @@ def _error_of(line: Json) -> Error:
 
 def _now_of(line: Json) -> Now:
     now = line["now"]
-    return Now(int(now["time_ns"]), int(now["earliest_ns"]), int(now["latest_ns"]), now["status"])
+    return Now(int(now["time_ns"]), int(now["earliest_ns"]), int(now["latest_ns"]), now["status"],
+               now.get("generation", 0))
 
 
 def _event_of(line: Json) -> Event:

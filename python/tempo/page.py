@@ -24,13 +24,15 @@ from . import Error, Now
 DEFAULT_PAGE = "/run/tempo/tempod.page"
 _HEADER = struct.Struct("<8sII16s")
 _SEQUENCE = struct.Struct("<Q")
-# raw, boot; value and rate of the clock, the earliest and the latest time; wander; fresh, lasts; status; real
-_COPY = struct.Struct("<qqqdqdqddqqQq")
+# raw, boot; value and rate of the clock, the earliest and the latest time; wander; fresh, lasts; status; real;
+# end of the main part, 0: without a limit; generation
+_COPY = struct.Struct("<qqqdqdqddqqQqqQ")
 _MAGIC = b"ime page"
 _VERSION = 1
 _COPIES = (128, 256)
 _SIZE = 384
-_STATUS = ("unsynchronized", "holdover", "synchronized", "leads")
+_STATUS = ("unsynchronized", "holdover", "synchronized", "leads", "minority", "alone")
+_IN_MAIN_PART = (2, 3)
 _MIN_NS, _MAX_NS = -(2**63), 2**63 - 1
 _YEAR_NS = 365 * 24 * 3600 * 10**9
 _JUMP_NS = 20_000_000  # tolerance between two clocks
@@ -52,12 +54,14 @@ class _Content(NamedTuple):
     lasts: int
     status: int
     real: int
+    main_until: int = 0
+    generation: int = 0
 
     def sane(self) -> bool:
         lines = ((self.shows, self.rate), (self.earliest, self.earliest_rate), (self.latest, self.latest_rate))
         return (all(abs(rate) <= 0.5 and abs(shows) <= 250 * _YEAR_NS for shows, rate in lines) and self.raw >= 0
                 and self.boot >= 0 and 0 <= self.wander <= 0.5 and 0 <= self.fresh <= self.lasts <= _YEAR_NS
-                and self.status < len(_STATUS))
+                and self.status < len(_STATUS) and self.main_until >= 0)
 
 
 def _reading(content: _Content, raw: int, boot: int) -> Now:
@@ -66,6 +70,9 @@ def _reading(content: _Content, raw: int, boot: int) -> Now:
     age = raw - content.raw
     if not content.sane() or age < 0 or age > _YEAR_NS:
         return unknown
+
+    unknown = unknown._replace(generation=content.generation)
+    main = content.status in _IN_MAIN_PART
 
     def carried(shows: int, rate: float) -> int:
         return shows + age + int(age * rate)
@@ -76,13 +83,14 @@ def _reading(content: _Content, raw: int, boot: int) -> Now:
         return unknown._replace(time_ns=shows)
     if content.status == 0 or age > content.lasts:
         return unknown._replace(time_ns=shows)
-    held = age > content.fresh
+    held = age > content.fresh or (main and 0 < content.main_until < raw)
     margin = 2 + int(age * content.wander) if held else 1
     earliest = carried(content.earliest, content.earliest_rate) - margin
     latest = carried(content.latest, content.latest_rate) + margin
     if earliest > latest:
         return unknown._replace(time_ns=shows)
-    return Now(min(max(shows, earliest), latest), earliest, latest, "holdover" if held else _STATUS[content.status])
+    return Now(min(max(shows, earliest), latest), earliest, latest, "holdover" if held and main else _STATUS[content.status],
+               content.generation)
 
 
 class TimePage:

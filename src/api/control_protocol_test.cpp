@@ -192,7 +192,7 @@ TEST(Replies, AreFormatted) {
   EXPECT_EQ(members_line("[]"), R"({"v":1,"ok":true,"members":[]})");
   EXPECT_EQ(now_line({3, 1, 5, "leads"}),
             R"({"v":1,"ok":true,"now":{"time_ns":"3","earliest_ns":"1","latest_ns":"5",)"
-            R"("status":"leads"}})");
+            R"("status":"leads","generation":0}})");
   EXPECT_EQ(event_line({"became-master", 3, "bow is master"}),
             R"({"v":1,"ok":true,"event":{"name":"became-master","at_ns":"3",)"
             R"("text":"bow is master"}})");
@@ -211,7 +211,7 @@ TEST(Replies, AreFormatted) {
 
 TEST(Replies, RoundTrip) {
   const auto reply = [](const std::string& line) { return *parse_reply(line); };
-  EXPECT_EQ(now_of(reply(now_line({3, 1, 5, "leads"}))), (Now{3, 1, 5, "leads"}));
+  EXPECT_EQ(now_of(reply(now_line({3, 1, 5, "leads", 9}))), (Now{3, 1, 5, "leads", 9}));
   EXPECT_EQ(event_of(reply(event_line({"a", -3, "b"}))), (Event{"a", -3, "b"}));
   EXPECT_EQ(reelected_of(reply(reelected_line({.master = "a", .network = "b, c"}))),
             (Reelected{.master = "a", .network = "b, c"}));

@@ -33,7 +33,7 @@ struct Header {
 };
 
 struct Page {
-  static constexpr std::size_t kWords = 13;
+  static constexpr std::size_t kWords = 15;
   using Copy = std::array<std::atomic<std::uint64_t>, kWords>;
   using Words = std::array<std::uint64_t, kWords>;
 
@@ -78,7 +78,10 @@ inline Content unpack(const Page::Words& words) {
           .held_wander = std::bit_cast<double>(words[8]),
           .fresh = span(words[9]),
           .lasts = span(words[10]),
-          .status = static_cast<Status>(words[11])};
+          .status = static_cast<Status>(words[11]),
+          // An earlier tempod leaves the last two words 0.
+          .main_until = words[13] == 0 ? Instant{kNever} : Instant{span(words[13])},
+          .generation = static_cast<std::uint32_t>(words[14])};
 }
 
 inline std::optional<Loaded> load(const Page& page) {

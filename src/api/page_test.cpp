@@ -23,7 +23,9 @@ Content numbered(std::int64_t i) {
           .held_wander = rate,
           .fresh = Nanos{i},
           .lasts = Nanos{i},
-          .status = static_cast<Status>(i % 4)};
+          .status = static_cast<Status>(i % 4),
+          .main_until = Instant{Nanos{i + 1}},
+          .generation = static_cast<std::uint32_t>(i)};
 }
 
 // The number, or -1 for a mixture.
@@ -36,7 +38,9 @@ std::int64_t number_of(const Content& content) {
   const bool whole = content.raw.time_since_epoch() == i && is(content.time) &&
                      is(content.earliest) && is(content.latest) && content.held_wander == rate &&
                      content.fresh == i && content.lasts == i && content.real == i &&
-                     content.status == static_cast<Status>(i.count() % 4);
+                     content.status == static_cast<Status>(i.count() % 4) &&
+                     content.main_until == Instant{i + 1ns} &&
+                     content.generation == static_cast<std::uint32_t>(i.count());
   return whole ? i.count() : -1;
 }
 
@@ -48,6 +52,18 @@ TEST(Page, ReturnsTheLastWrite) {
     ASSERT_TRUE(loaded);
     EXPECT_EQ(number_of(loaded->content), i);
   }
+}
+
+// A page of an earlier tempod has no words for these: it is valid without a limit.
+TEST(Page, HasNoLimitWithoutTheWords) {
+  const auto page = std::make_unique<Page>();
+  Content content = numbered(1);
+  content.main_until = kNever;
+  content.generation = 0;
+  write(*page, content);
+  EXPECT_EQ(page->even[13].load(), 0U);
+  EXPECT_EQ(page->even[14].load(), 0U);
+  EXPECT_EQ(load(*page)->content.main_until, Instant{kNever});
 }
 
 TEST(Page, ReadersSeeNoMixtureAndNeverGoBack) {

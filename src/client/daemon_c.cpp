@@ -83,7 +83,8 @@ tempo_now tempo_status_now(const tempo_status* status) {
   return {.earliest_ns = since_1970(now.earliest),
           .latest_ns = since_1970(now.latest),
           .time_ns = since_1970(now.time),
-          .status = static_cast<tempo_time_status>(now.status)};
+          .status = static_cast<tempo_time_status>(now.status),
+          .generation = now.generation};
 }
 
 void tempo_status_free(tempo_status* status) { delete status; }

@@ -432,7 +432,7 @@ void Worker::stop_after_suspension(Nanos span) {
 
 Result<void> Worker::set_time(Nanos by) {
   const node::Reading::Status status = reading().status;
-  if (status != node::Reading::Status::synchronized && status != node::Reading::Status::leads)
+  if (!node::in_main_part(status) && status != node::Reading::Status::alone)
     return std::unexpected("this machine has no network time yet; wait with 'tempo wait-sync'");
   command_node(Node::ClockCommand{node::SetNetworkTime{by}});
   return {};

@@ -62,6 +62,9 @@ class Worker {
   // --- for the control server ---
   obs::Snapshot snapshot();
   node::Reading reading() const { return clock_.reading(); }
+  std::uint32_t timescale_generation() const {
+    return host_.machine().node().sync().timescale_generation();
+  }
   Instant now() { return instruments_.oscillator->now(); }
   sys::Loop& loop() { return loop_; }
   EventLog& events() { return events_; }

@@ -49,7 +49,7 @@ class Live(unittest.TestCase):
     def ready(cls):
         try:
             with tempo.connect(cls.path) as daemon:
-                return daemon.locks()["guarantee"].startswith("1 voter; locks need") and daemon.now().status == "leads"
+                return daemon.locks()["guarantee"].startswith("1 voter; locks need") and daemon.now().status == "alone"
         except tempo.Error:
             return False
 
@@ -144,7 +144,7 @@ class Live(unittest.TestCase):
             before = daemon.now()
             now = memory.now()
             after = daemon.now()
-            self.assertEqual(now.status, "leads")
+            self.assertEqual(now.status, "alone")
             self.assertLessEqual(now.earliest_ns, now.time_ns)
             self.assertLessEqual(now.time_ns, now.latest_ns)
             # Network time passes between the readings, so each interval begins before a later one ends.

@@ -62,7 +62,8 @@ bool has_company(const obs::Snapshot& snapshot) {
 std::string missing(const obs::Snapshot& snapshot, const WaitSyncArguments& arguments,
                     Nanos within) {
   const auto bound = snapshot.bound_us();
-  const bool alone = arguments.alone && snapshot.status == "alone";
+  // A machine that is alone needs --alone, or UTC: see below.
+  const bool alone = snapshot.status == "alone";
   if ((snapshot.status != "synchronized" && snapshot.status != "leads" && !alone) || !bound)
     return "not synchronized";
   if (*bound * 1000 > static_cast<double>(within.count())) return "its bound is too wide";

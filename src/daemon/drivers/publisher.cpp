@@ -22,6 +22,10 @@ page::Status status_of(node::Reading::Status status) {
       return page::Status::synchronized;
     case node::Reading::Status::leads:
       return page::Status::leads;
+    case node::Reading::Status::minority:
+      return page::Status::minority;
+    case node::Reading::Status::alone:
+      return page::Status::alone;
   }
   std::unreachable();
 }
@@ -56,6 +60,7 @@ void Publisher::publish(sys::Oscillator& oscillator, const node::Sync& sync) {
   const node::Reading now = sync.reading(oscillator.at(moment.raw));
   const node::Reading later = sync.reading(oscillator.at(moment.raw + kAhead));
   page::Content content = content_of(moment, now, later);
+  content.generation = sync.timescale_generation();
   if (slept(moment)) content.status = page::Status::unsynchronized;
   writer_.write(content);
   last_ = content;

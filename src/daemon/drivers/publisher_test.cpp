@@ -46,7 +46,9 @@ TEST(Publisher, IsUnsynchronizedBeforeTheNodeIs) {
 TEST(Publisher, HasTheStatusOfTheNode) {
   for (const auto& [node, page] : {std::pair{Status::holdover, page::Status::holdover},
                                    std::pair{Status::synchronized, page::Status::synchronized},
-                                   std::pair{Status::leads, page::Status::leads}}) {
+                                   std::pair{Status::leads, page::Status::leads},
+                                   std::pair{Status::minority, page::Status::minority},
+                                   std::pair{Status::alone, page::Status::alone}}) {
     const WallTime wall{500s};
     const page::Content content =
         content_of(kMoment, reading(wall, 1us, node), reading(wall + 1s, 1us, node));
@@ -76,11 +78,11 @@ TEST(Publisher, PublishesAlongRawTime) {
     const WallTime before = sync.steered_clock().at(oscillator->now());
     const page::Reading now = reader->now();
     const WallTime after = sync.steered_clock().at(oscillator->now());
-    EXPECT_EQ(now.status, page::Status::leads);
+    EXPECT_EQ(now.status, page::Status::alone);
     EXPECT_LE(before - 10ns, now.time);
     EXPECT_LE(now.time, after + 10ns);
   }
-  EXPECT_EQ(page::Reader::open(path)->now().status, page::Status::holdover);
+  EXPECT_EQ(page::Reader::open(path)->now().status, page::Status::alone);
   std::filesystem::remove_all(directory);
 }
 
