@@ -30,7 +30,7 @@ VERSION = 1  # of the control protocol
 MAX_LINE = 4 << 20  # bytes of one reply
 MIN_WAIT = 0.1  # seconds; shortest wait for a lock: enough time for members to answer
 
-Now = collections.namedtuple("Now", "time_ns earliest_ns latest_ns status")
+Now = collections.namedtuple("Now", "time_ns earliest_ns latest_ns status generation")
 Event = collections.namedtuple("Event", "name at_ns text")
 Leader = collections.namedtuple("Leader", "host term here")
 
@@ -91,9 +91,11 @@ class Daemon:
         return self._socket.fileno()
 
     def now(self):
-        """Network time is between `earliest_ns` and `latest_ns`, unless status is "unsynchronized"."""
+        """Network time is between `earliest_ns` and `latest_ns`, unless status is "unsynchronized". Bounds
+        of different `generation` do not compare."""
         now = self._ask({"do": "now"})["now"]
-        return Now(int(now["time_ns"]), int(now["earliest_ns"]), int(now["latest_ns"]), now["status"])
+        return Now(int(now["time_ns"]), int(now["earliest_ns"]), int(now["latest_ns"]), now["status"],
+                   now.get("generation", 0))
 
     def status(self):
         """The snapshot of doc/reference/control-protocol.md, as a dictionary."""

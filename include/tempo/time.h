@@ -33,6 +33,8 @@ enum class TimeStatus : std::uint8_t {
   holdover,        // no master corrects the clock; the bound widens
   synchronized,    // the master corrects the clock
   leads,           // this host is the master; its clock is network time
+  minority,        // cut off from the main part of the network; the bound widens
+  alone,           // no other machine was ever heard; the time is the clock of this machine
 };
 
 struct Now {
@@ -40,6 +42,9 @@ struct Now {
   NetworkTime latest = NetworkTime::max();
   TimeStatus status = TimeStatus::unsynchronized;
   NetworkTime time{};  // best single reading, between the two; for display, not for comparison
+  // Generation of the time scale. A step of network time begins the next one; bounds of different
+  // generations do not compare.
+  std::uint32_t generation = 0;
 };
 
 inline constexpr const char* kDefaultTimePage = "/run/tempo/tempod.page";

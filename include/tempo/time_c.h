@@ -13,7 +13,9 @@ enum tempo_time_status {
   TEMPO_TIME_UNSYNCHRONIZED = 0,  // network time is unknown; earliest and latest are no bound
   TEMPO_TIME_HOLDOVER = 1,        // no master corrects the clock; the bound widens
   TEMPO_TIME_SYNCHRONIZED = 2,    // the master corrects the clock
-  TEMPO_TIME_LEADS = 3            // this host is the master; its clock is network time
+  TEMPO_TIME_LEADS = 3,           // this host is the master; its clock is network time
+  TEMPO_TIME_MINORITY = 4,        // cut off from the main part of the network; the bound widens
+  TEMPO_TIME_ALONE = 5            // no other machine was ever heard; the clock of this machine
 };
 
 struct tempo_now {
@@ -21,6 +23,7 @@ struct tempo_now {
   int64_t latest_ns;
   int64_t time_ns;  // best single reading, between the two
   enum tempo_time_status status;
+  uint32_t generation;  // of the time scale; bounds of different generations do not compare
 };
 
 struct tempo_time_page;

@@ -231,7 +231,8 @@ std::string now_line(const Now& now) {
                       .add("time_ns", std::to_string(now.time_ns))
                       .add("earliest_ns", std::to_string(now.earliest_ns))
                       .add("latest_ns", std::to_string(now.latest_ns))
-                      .add("status", now.status))
+                      .add("status", now.status)
+                      .add("generation", std::int64_t{now.generation}))
       .line();
 }
 
@@ -429,7 +430,8 @@ Result<Now> now_of(const Reply& reply) {
   const auto latest = json->whole_at("latest_ns");
   const auto status = json->text_at("status");
   if (!time || !earliest || !latest || !status) return missing("complete time");
-  return Now{*time, *earliest, *latest, *status};
+  const std::int64_t generation = json->whole_at("generation").value_or(0);
+  return Now{*time, *earliest, *latest, *status, static_cast<std::uint32_t>(generation)};
 }
 
 Result<Event> event_of(const Reply& reply) {

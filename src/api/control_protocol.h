@@ -120,7 +120,8 @@ struct Now {
   std::int64_t time_ns = 0;
   std::int64_t earliest_ns = 0;
   std::int64_t latest_ns = 0;
-  std::string status;  // as in the snapshot; "unsynchronized": the bounds are not valid
+  std::string status;            // as in the snapshot; "unsynchronized": the bounds are not valid
+  std::uint32_t generation = 0;  // of the time scale; 0 as well if a former tempod does not say it
 
   bool operator==(const Now&) const = default;
 };

@@ -105,7 +105,8 @@ void clock_metrics(std::string& out, const Snapshot& s) {
               1);
   Family(out, "tempo_uptime_seconds").sample("", s.uptime_s);
   Family status(out, "tempo_status");
-  for (const char* name : {"unsynchronized", "holdover", "synchronized", "leads"})
+  for (const char* name :
+       {"unsynchronized", "holdover", "synchronized", "leads", "minority", "alone"})
     status.sample(label("status", name), s.status == name ? 1 : 0);
   Family(out, "tempo_offset_seconds").sample("", s.offset_us / 1e6);
   if (const auto bound = s.bound_us()) {

@@ -23,7 +23,9 @@ Words pack(const Content& content) {
           whole(content.fresh),
           whole(content.lasts),
           static_cast<std::uint64_t>(content.status),
-          whole(content.real)};
+          whole(content.real),
+          whole(content.main_until.time_since_epoch()),
+          content.generation};
 }
 
 void store(Page::Copy& copy, const Words& words) {

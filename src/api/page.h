@@ -22,7 +22,7 @@
 namespace tempo::page {
 
 inline constexpr std::uint64_t kMagic = 0x6567617020656d69;  // "ime page"
-inline constexpr std::uint32_t kVersion = 1;                 // of the layout below
+inline constexpr std::uint32_t kVersion = 2;                 // of the layout below
 using BootId = std::array<std::uint8_t, 16>;
 
 struct Header {
@@ -33,7 +33,7 @@ struct Header {
 };
 
 struct Page {
-  static constexpr std::size_t kWords = 13;
+  static constexpr std::size_t kWords = 15;
   using Copy = std::array<std::atomic<std::uint64_t>, kWords>;
   using Words = std::array<std::uint64_t, kWords>;
 
@@ -78,7 +78,9 @@ inline Content unpack(const Page::Words& words) {
           .held_wander = std::bit_cast<double>(words[8]),
           .fresh = span(words[9]),
           .lasts = span(words[10]),
-          .status = static_cast<Status>(words[11])};
+          .status = static_cast<Status>(words[11]),
+          .main_until = Instant{span(words[13])},
+          .generation = static_cast<std::uint32_t>(words[14])};
 }
 
 inline std::optional<Loaded> load(const Page& page) {

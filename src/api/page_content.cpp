@@ -19,13 +19,14 @@ bool sane(const Content& content) {
          content.raw.time_since_epoch() >= 0ns && content.boot >= 0ns && content.held_wander >= 0 &&
          content.held_wander <= kMaxRate && content.fresh >= 0ns &&
          content.fresh <= content.lasts && content.lasts <= kLongest &&
-         content.status <= Status::leads;
+         content.status <= kLastStatus && content.main_until.time_since_epoch() >= 0ns;
 }
 
 Reading read(const Content& content, const Moment& moment) {
   if (!sane(content) || moment.raw.time_since_epoch() < 0ns || moment.boot < 0ns) return {};
   const Reading reading = carry(content, moment.raw);
-  if (slept(content, moment.raw, moment.boot)) return {.time = reading.time};
+  if (slept(content, moment.raw, moment.boot))
+    return {.time = reading.time, .generation = reading.generation};
   return reading;
 }
 

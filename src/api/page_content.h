@@ -4,7 +4,8 @@
 // The daemon writes them at least once a second. A reader extrapolates them to the time of the
 // reading, so the bound widens with the age of the page. If the page is older than `fresh`, the
 // daemon did not renew it: the page is in holdover, and the bound widens by `held_wander` for the
-// whole age. If it is older than `lasts`, the time is unsynchronized. The raw clock stops while the
+// whole age. The same holds after `main_until`: another part may be the main part by then. If it is
+// older than `lasts`, the time is unsynchronized. The raw clock stops while the
 // machine is suspended and network time does not: after a suspend the time is unsynchronized too.
 //
 // Pure: nothing here reads a clock.
@@ -16,7 +17,12 @@
 
 namespace tempo::page {
 
-enum class Status : std::uint8_t { unsynchronized, holdover, synchronized, leads };
+// The values are part of the layout and those of tempo::TimeStatus.
+enum class Status : std::uint8_t { unsynchronized, holdover, synchronized, leads, minority, alone };
+inline constexpr Status kLastStatus = Status::alone;
+constexpr bool in_main_part(Status status) {
+  return status == Status::synchronized || status == Status::leads;
+}
 
 // A line: its value when the page is written, and how much faster than raw time it runs.
 struct Hand {
@@ -35,6 +41,10 @@ struct Content {
   Nanos fresh{0};          // age up to which `status` holds
   Nanos lasts{0};          // age up to which the page is valid
   Status status = Status::unsynchronized;
+  // Raw time up to which the part of this machine is the main part, so that `synchronized` and
+  // `leads` hold; kNever: without a limit.
+  Instant main_until = kNever;
+  std::uint32_t generation = 0;  // of the time scale: readings of two generations do not compare
 };
 
 // The clocks of this host, read in immediate succession.
@@ -49,6 +59,7 @@ struct Reading {
   WallTime earliest = WallTime::min();
   WallTime latest = WallTime::max();
   Status status = Status::unsynchronized;
+  std::uint32_t generation = 0;  // of the time scale
 };
 
 // Whether a daemon can have written it; `carry` requires it.
@@ -100,22 +111,32 @@ inline bool perhaps_slept(const Content& content, Instant raw, Nanos coarse_real
   return jumped(coarse_real - content.real, raw - content.raw);
 }
 
+// The status when the daemon no longer renews the page. Nobody corrects a machine that is alone or
+// in a minority anyway.
+constexpr Status held_status(Status status) {
+  return in_main_part(status) ? Status::holdover : status;
+}
+
 inline Reading carry(const Content& content, Instant raw) {
   const Nanos age = raw - content.raw;
   // A page from the future is from another boot: raw time does not go back.
   if (age < 0ns || age > kLongest) return {};
   const WallTime time = carried(content.time, age);
-  if (content.status == Status::unsynchronized || age > content.lasts) return {.time = time};
-  const bool held = age > content.fresh;
+  const std::uint32_t generation = content.generation;
+  if (content.status == Status::unsynchronized || age > content.lasts)
+    return {.time = time, .generation = generation};
+  const bool past_main = in_main_part(content.status) && raw > content.main_until;
+  const bool held = age > content.fresh || past_main;
   // One nanosecond for each truncated fraction.
   const Nanos margin = held ? 2ns + gained(age, content.held_wander) : 1ns;
   const WallTime earliest = carried(content.earliest, age) - margin;
   const WallTime latest = carried(content.latest, age) + margin;
-  if (earliest > latest) return {.time = time};
+  if (earliest > latest) return {.time = time, .generation = generation};
   return {.time = time < earliest ? earliest : (time > latest ? latest : time),
           .earliest = earliest,
           .latest = latest,
-          .status = held ? Status::holdover : content.status};
+          .status = held ? held_status(content.status) : content.status,
+          .generation = generation};
 }
 
 }  // namespace tempo::page

@@ -107,6 +107,39 @@ TEST(PageContent, OfAMasterIsExact) {
   EXPECT_EQ(reading.latest - reading.earliest, 2ns);
 }
 
+// Another part of the network may be the main part from then on.
+TEST(PageContent, LeavesTheMainPartAtItsEnd) {
+  for (const Status status : {Status::synchronized, Status::leads}) {
+    Content content = page_of_follower();
+    content.status = status;
+    content.main_until = kRaw + 2s;
+    EXPECT_EQ(read(content, after(2s)).status, status);
+    const Reading past = read(content, after(2s + 1ns));
+    EXPECT_EQ(past.status, Status::holdover);
+    // The wander of 10 ppm counts from the time of writing: 2 s of 1 ppm and 10 ppm.
+    EXPECT_EQ(past.latest - past.time, 22us + 20us + 2ns);
+  }
+}
+
+TEST(PageContent, KeepsItsStatusOutsideTheMainPart) {
+  for (const Status status : {Status::minority, Status::alone}) {
+    Content content = page_of_follower();
+    content.status = status;
+    content.main_until = kRaw;
+    EXPECT_EQ(read(content, after(1s)).status, status);
+    const Reading old = read(content, after(100s));
+    EXPECT_EQ(old.status, status);
+    EXPECT_EQ(old.latest - old.time, 1100us + 20us + 2ns);  // it widens as in holdover
+  }
+}
+
+TEST(PageContent, HasAGeneration) {
+  Content content = page_of_follower();
+  content.generation = 7;
+  EXPECT_EQ(read(content, after(1s)).generation, 7U);
+  EXPECT_EQ(read(content, after(2h)).generation, 7U);  // unsynchronized
+}
+
 // Impossible content is unsynchronized, and nothing overflows.
 TEST(PageContent, IsRejectedIfImpossible) {
   const auto status_of = [](auto corrupt) {
@@ -130,7 +163,8 @@ TEST(PageContent, IsRejectedIfImpossible) {
   EXPECT_EQ(status_of([](Content& c) { c.held_wander = kNaN; }), Status::unsynchronized);
   EXPECT_EQ(status_of([](Content& c) { c.lasts = Nanos::max(); }), Status::unsynchronized);
   EXPECT_EQ(status_of([](Content& c) { c.fresh = -1ns; }), Status::unsynchronized);
-  EXPECT_EQ(status_of([](Content& c) { c.status = static_cast<Status>(7); }),
+  EXPECT_EQ(status_of([](Content& c) { c.main_until = Instant{-1ns}; }), Status::unsynchronized);
+  EXPECT_EQ(status_of([](Content& c) { c.status = static_cast<Status>(6); }),
             Status::unsynchronized);
 }
 

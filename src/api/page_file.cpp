@@ -200,8 +200,7 @@ Reading Reader::now() const {
     const Nanos real = read_clock(CLOCK_REALTIME_COARSE);
     const Instant raw{read_clock(CLOCK_MONOTONIC_RAW)};
     const Reading reading = carry(loaded->content, raw);
-    if (reading.status >= Status::synchronized && !perhaps_slept(loaded->content, raw, real))
-        [[likely]]
+    if (in_main_part(reading.status) && !perhaps_slept(loaded->content, raw, real)) [[likely]]
       return reading;
   }
   return read_carefully();
@@ -223,7 +222,7 @@ Reading Reader::read_carefully() const {
     const std::optional<Loaded> loaded = load(*mapping_.page());
     const Moment moment = read_moment_closely();
     const Reading reading = loaded ? read(loaded->content, moment) : Reading{};
-    if (reading.status >= Status::synchronized || attempt == kMaxAttempts) return reading;
+    if (in_main_part(reading.status) || attempt == kMaxAttempts) return reading;
     const bool renewed = loaded && moment.raw - loaded->content.raw <= loaded->content.fresh;
     if (renewed || !reopen(moment.raw)) return reading;
   }

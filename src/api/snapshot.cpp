@@ -272,7 +272,9 @@ Result<Snapshot> from_json(std::string_view text) {
 }
 
 std::optional<double> Snapshot::bound_us() const {
-  if (status != "synchronized" && status != "holdover" && status != "leads") return std::nullopt;
+  constexpr std::array<std::string_view, 5> kBounded{"synchronized", "holdover", "leads",
+                                                     "minority", "alone"};
+  if (std::ranges::find(kBounded, status) == kBounded.end()) return std::nullopt;
   // Nanoseconds since 1970 do not fit into a double; differences of them do.
   const auto difference = [](std::int64_t later, std::int64_t earlier) {
     return static_cast<double>(static_cast<long double>(later) - static_cast<long double>(earlier));

@@ -107,8 +107,8 @@ struct Snapshot {
   std::vector<std::string> capabilities;  // effective ones: "sys_time", "net_bind_service"
   bool system_call_filter = false;        // a system call filter is loaded
   std::string clock;                      // system, software, none
-  std::string status;                     // unsynchronized, holdover, synchronized, leads
-  std::int64_t time_ns = 0;               // the steered clock, since 1970
+  std::string status;        // name of the status of its reading (doc/reference/time.md)
+  std::int64_t time_ns = 0;  // the steered clock, since 1970
   std::int64_t earliest_ns = 0;
   std::int64_t latest_ns = 0;  // earliest and latest are equal extremes when unsynchronized
   double offset_us = 0;        // this clock minus network time, by the last estimate

@@ -32,6 +32,10 @@ std::string headline(const Snapshot& snapshot) {
                        snapshot.reference.empty() ? "" : " to " + snapshot.reference, within);
   if (snapshot.status == "holdover")
     return fmt::format("holdover: no master, running at the last good rate{}", within);
+  if (snapshot.status == "minority")
+    return fmt::format("minority: cut off from the main part, at the last good rate{}", within);
+  if (snapshot.status == "alone")
+    return "alone: no other machine heard, network time is the clock of this machine";
   return "unsynchronized: no network time yet";
 }
 

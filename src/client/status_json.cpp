@@ -10,8 +10,9 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-constexpr std::array<std::string_view, 4> kStatusNames{"unsynchronized", "holdover", "synchronized",
-                                                       "leads"};
+// By the value of TimeStatus.
+constexpr std::array<std::string_view, 6> kStatusNames{"unsynchronized", "holdover", "synchronized",
+                                                       "leads",          "minority", "alone"};
 
 std::int64_t since_1970(NetworkTime time) { return time.time_since_epoch().count(); }
 
@@ -31,6 +32,7 @@ Now now_of(const ipc::Now& reply) {
   // An unknown status of a later tempod counts as unsynchronized.
   if (found != kStatusNames.end())
     now.status = static_cast<TimeStatus>(found - kStatusNames.begin());
+  now.generation = reply.generation;
   if (now.status == TimeStatus::unsynchronized) return now;
   now.earliest = NetworkTime{nanoseconds{reply.earliest_ns}};
   now.latest = NetworkTime{nanoseconds{reply.latest_ns}};
@@ -41,7 +43,8 @@ ipc::Now ipc_now_of(const Now& now) {
   return {.time_ns = since_1970(now.time),
           .earliest_ns = since_1970(now.earliest),
           .latest_ns = since_1970(now.latest),
-          .status = std::string(kStatusNames[static_cast<std::size_t>(now.status)])};
+          .status = std::string(kStatusNames[static_cast<std::size_t>(now.status)]),
+          .generation = now.generation};
 }
 
 Status status_of(const Json& snapshot) {
@@ -52,7 +55,9 @@ Status status_of(const Json& snapshot) {
   status.now = now_of(ipc::Now{.time_ns = snapshot.whole_at("time_ns").value_or(0),
                                .earliest_ns = snapshot.whole_at("earliest_ns").value_or(0),
                                .latest_ns = snapshot.whole_at("latest_ns").value_or(0),
-                               .status = snapshot.text_at("status").value_or("")});
+                               .status = snapshot.text_at("status").value_or(""),
+                               .generation = static_cast<std::uint32_t>(
+                                   snapshot.whole_at("timescale_generation").value_or(0))});
   status.master = first_master(snapshot);
   status.locks = snapshot.text_at("locks").value_or("");
   if (const auto members = snapshot.at("members"))

@@ -41,11 +41,12 @@ TimePage& TimePage::operator=(TimePage&&) noexcept = default;
 
 Now TimePage::now() const {
   const page::Reading reading = reader_->now();
-  static_assert(static_cast<int>(page::Status::leads) == static_cast<int>(TimeStatus::leads));
+  static_assert(static_cast<int>(page::kLastStatus) == static_cast<int>(TimeStatus::alone));
   return {.earliest = public_time(reading.earliest),
           .latest = public_time(reading.latest),
           .status = static_cast<TimeStatus>(reading.status),
-          .time = public_time(reading.time)};
+          .time = public_time(reading.time),
+          .generation = reading.generation};
 }
 
 bool TimePage::wait_until_after(NetworkTime instant, std::chrono::nanoseconds limit,

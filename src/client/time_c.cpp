@@ -34,7 +34,8 @@ tempo_now tempo_time_page_now(const tempo_time_page* page) {
   return {.earliest_ns = since_1970(now.earliest),
           .latest_ns = since_1970(now.latest),
           .time_ns = since_1970(now.time),
-          .status = static_cast<tempo_time_status>(now.status)};
+          .status = static_cast<tempo_time_status>(now.status),
+          .generation = now.generation};
 }
 
 int tempo_time_page_wait_until_after(const tempo_time_page* page, std::int64_t instant_ns,

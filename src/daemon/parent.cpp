@@ -20,6 +20,7 @@
 #include "daemon/crash_hint.h"
 #include "daemon/drivers/clock_driver.h"
 #include "daemon/drivers/lock_record_file.h"
+#include "daemon/drivers/main_part.h"
 #include "daemon/drivers/publisher.h"
 #include "daemon/log.h"
 #include "daemon/parent_line.h"
@@ -297,6 +298,8 @@ class Parent {
     const std::string details = event.substr(tab + 1);
     if (what == kWriteLocks) {
       write_locks(line, details);
+    } else if (what == kWriteMembership) {
+      write_membership(line, details);
     } else if (what == ClockDriver::kSaveRate) {
       identity_.state.rate = parse_rate(details).value_or(identity_.state.rate);
       save_state();
@@ -325,6 +328,18 @@ class Parent {
     if (!done)
       return log_error(fmt::format("no locks: cannot save the lock record: {}", done.error()));
     line.send(fmt::format("{}\t{}", kLocksWritten, message.substr(0, tab)));
+  }
+
+  // The same for the membership record.
+  void write_membership(const ParentLine& line, const std::string& message) const {
+    const std::size_t tab = message.find('\t');
+    if (tab == std::string::npos) return;
+    const auto done =
+        sys::write_record(membership_path(identity_.settings.state_dir), message.substr(tab + 1));
+    if (!done)
+      return log_error(fmt::format(
+          "no vote on the main part: cannot save the membership record: {}", done.error()));
+    line.send(fmt::format("{}\t{}", kMembershipWritten, message.substr(0, tab)));
   }
 
   // The user of the hooks, checked; empty: the current one.

@@ -57,6 +57,15 @@ Host make_host(const DaemonIdentity& identity, const election::Rules& rules,
   return {std::move(node), std::move(locks), std::move(groups)};
 }
 
+void log_main_part(const membership::Notice& notice) {
+  using Kind = membership::Notice::Kind;
+  if (notice.kind == Kind::main) log_info("main part: this master has a majority of the members");
+  if (notice.kind == Kind::not_main)
+    log_warning("main part: this master no longer has a majority of the members");
+  if (notice.kind == Kind::dissolved)
+    log_info("main part: this machine is a newcomer and joins the members of its master");
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Worker>> Worker::create(const DaemonIdentity& identity,
@@ -83,11 +92,17 @@ Worker::Worker(const DaemonIdentity& identity, Instruments instruments, const Pa
       transport_(identity_, loop_, *instruments_.oscillator),
       host_(make_host(identity_, rules_, sync_rules_, transport_, instruments_),
             HostClock{instruments_.oscillator.get()}, draw_, host_hooks()),
+      main_part_({.identity = &identity_,
+                  .transport = &transport_,
+                  .draw = &draw_,
+                  .parent = parent,
+                  .on_notice = [](const membership::Notice& notice) { log_main_part(notice); }}),
       events_([this] { return reading().time; }, parent),
       clock_({.identity = &identity_,
               .instruments = &instruments_,
               .loop = &loop_,
               .host = &host_,
+              .main_part = &main_part_,
               .events = &events_,
               .parent = parent}),
       elections_({.transport = &transport_, .events = &events_}),
@@ -162,6 +177,8 @@ Transport::Handlers Worker::transport_handlers() {
       .announcement = [this](
                           NodeId from,
                           const wire::AnnouncementBody& body) { announcer_.receive(from, body); },
+      .membership = [this](NodeId from,
+                           const wire::MembershipBody& body) { main_part_.receive(from, body); },
       .incompatible =
           [this](const std::string& address, std::uint8_t revision) {
             if (auto warning = incompatible_peers_.receive(now(), address, revision))
@@ -305,12 +322,18 @@ std::vector<ipc::MemberFindings> Worker::member_findings() const {
 // A message from the parent: new settings, or the confirmation of a write.
 void Worker::receive_from_parent() {
   const std::string text = parent_->receive();
-  if (!text.starts_with(kLocksWritten)) {
-    if (!text.empty()) reload(text);
-    return;
+  const auto number_after = [&](std::string_view word) {
+    const bool starts = text.starts_with(word) && text.size() > word.size();
+    return starts ? parse_number<std::uint64_t>(std::string_view(text).substr(word.size() + 1))
+                  : std::nullopt;
+  };
+  if (text.starts_with(kLocksWritten)) {
+    if (const auto written = number_after(kLocksWritten)) host_.finish_write(*written);
+  } else if (text.starts_with(kMembershipWritten)) {
+    if (const auto written = number_after(kMembershipWritten)) main_part_.finish_write(*written);
+  } else if (!text.empty()) {
+    reload(text);
   }
-  const std::string_view number = std::string_view(text).substr(kLocksWritten.size() + 1);
-  if (const auto written = parse_number<std::uint64_t>(number)) host_.finish_write(*written);
 }
 
 void Worker::reload(std::string_view text) {
@@ -350,13 +373,15 @@ int Worker::run() {
   host_.start();
   for (std::uint8_t i = 0; i < links.count(); ++i) join(i);
   warn_of_keys();
+  main_part_.start();
   describe_self();
   announcer_.start();
   notifier_.ready("looking for a master");
 
   while (!stopping_) {
-    const sys::Loop::Round round = loop_.wait(
-        std::min({host_.deadline(), next_housekeeping_, reelect_.next(), announcer_.deadline()}));
+    const sys::Loop::Round round =
+        loop_.wait(std::min({host_.deadline(), next_housekeeping_, reelect_.next(),
+                             announcer_.deadline(), now() + main_part_.next()}));
     if (round.suspended > Nanos{0}) {
       stop_after_suspension(round.suspended);
       return kSuspended;
@@ -366,6 +391,8 @@ int Worker::run() {
     if (round.due || round.stalled > Nanos{0})
       for (std::uint8_t i = 0; i < links.count(); ++i) transport_.receive(i);
     host_.wake();
+    main_part_.follow(host_.machine().node().sync());
+    main_part_.wake();
     reelect_.send_due();
     announcer_.wake();
     if (now() >= next_housekeeping_) housekeeping();
@@ -384,6 +411,7 @@ void Worker::housekeeping() {
   check_id();
   clock_.each_second();
   host_.repeat_write();  // the message to the parent may have been lost
+  main_part_.repeat_write();
   locks_.each_second();
   describe_self();
   notifier_.alive();
@@ -411,6 +439,7 @@ void Worker::stop_cleanly() {
   for (std::uint8_t i = 0; i < transport_.links().count(); ++i)
     command_node(Node::ElectionCommand{i, election::Command::stop});
   announcer_.stop();
+  main_part_.stop();
   clock_.save_rate();
   log_info("stopped");
 }
@@ -428,7 +457,7 @@ void Worker::stop_after_suspension(Nanos span) {
 
 Result<void> Worker::set_time(Nanos by) {
   const node::Reading::Status status = reading().status;
-  if (status != node::Reading::Status::synchronized && status != node::Reading::Status::leads)
+  if (!node::in_main_part(status) && status != node::Reading::Status::alone)
     return std::unexpected("this machine has no network time yet; wait with 'tempo wait-sync'");
   command_node(Node::ClockCommand{node::SetNetworkTime{by}});
   return {};
@@ -439,6 +468,7 @@ obs::Snapshot Worker::snapshot() {
                         .codec = &transport_.codec(),
                         .node = &host_.machine().node(),
                         .links = &transport_.links(),
+                        .main_part = &main_part_,
                         .announcements = &announcer_.machine(),
                         .now = now(),
                         .started = started_,

@@ -26,6 +26,7 @@
 #include "daemon/drivers/instruments.h"
 #include "daemon/drivers/local_groups.h"
 #include "daemon/drivers/lock_backend.h"
+#include "daemon/drivers/main_part.h"
 #include "daemon/drivers/transport.h"
 #include "daemon/incompatible_peers.h"
 #include "daemon/parent_line.h"
@@ -62,6 +63,9 @@ class Worker {
   // --- for the control server ---
   obs::Snapshot snapshot();
   node::Reading reading() const { return clock_.reading(); }
+  std::uint32_t timescale_generation() const {
+    return host_.machine().node().sync().timescale_generation();
+  }
   Instant now() { return instruments_.oscillator->now(); }
   sys::Loop& loop() { return loop_; }
   EventLog& events() { return events_; }
@@ -116,6 +120,7 @@ class Worker {
   node::SyncRules sync_rules_;
   Transport transport_;
   HostRuntime host_;
+  MainPart main_part_;
   EventLog events_;
   ClockDriver clock_;
   ElectionEvents elections_;

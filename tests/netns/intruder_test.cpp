@@ -191,7 +191,7 @@ TEST_F(Intruder, ARecordingOfADeadMasterChangesNothing) {
   EXPECT_GT(recorder.replay(10s), 0U);
   ASSERT_TRUE(site.wait(20s, [&] {
     const auto status = newcomer.status();
-    return status && status->status == "leads";
+    return status && status->status == "alone";
   })) << logs(site);
   for (const char* event : {"master-changed", "clock-stepped"})
     EXPECT_EQ(newcomer.log().find(event, before), std::string::npos) << logs(site);
@@ -249,7 +249,7 @@ TEST_F(Intruder, ARecordingAtEveryStartMovesNothing) {
     ASSERT_TRUE(site.wait(20s,
                           [&] {
                             const auto status = host.status();
-                            return status && status->status == (alone ? "leads" : "synchronized");
+                            return status && status->status == (alone ? "alone" : "synchronized");
                           }))
         << start << logs(site);
     for (std::size_t i = 0; i < kHosts; ++i)

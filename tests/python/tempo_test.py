@@ -46,7 +46,7 @@ class Live(unittest.TestCase):
     def ready(cls):
         try:
             with tempo.connect(cls.path) as daemon:
-                return daemon.locks()["guarantee"].startswith("1 voter; locks need") and daemon.now().status == "leads"
+                return daemon.locks()["guarantee"].startswith("1 voter; locks need") and daemon.now().status == "alone"
         except tempo.Error:
             return False
 

@@ -13,9 +13,16 @@
 namespace tempo::cli {
 namespace {
 
+std::string_view note_of(std::string_view status) {
+  if (status == "holdover") return ", holdover: no master corrects this clock";
+  if (status == "minority") return ", minority: cut off from most of the members";
+  if (status == "alone") return ", alone: no other machine heard, the time of this machine";
+  return "";
+}
+
 std::string_view name_of(page::Status status) {
-  constexpr std::array<std::string_view, 4> kNames{"unsynchronized", "holdover", "synchronized",
-                                                   "leads"};
+  constexpr std::array<std::string_view, 6> kNames{"unsynchronized", "holdover", "synchronized",
+                                                   "leads",          "minority", "alone"};
   return kNames.at(static_cast<std::size_t>(status));
 }
 
@@ -27,11 +34,11 @@ std::optional<ipc::Reply> page_reply(const std::string& socket) {
   const page::Reading reading = page->now();
   if (reading.status == page::Status::unsynchronized) return std::nullopt;
   const auto since_1970 = [](WallTime time) { return time.time_since_epoch().count(); };
-  const auto reply =
-      ipc::parse_reply(ipc::now_line({.time_ns = since_1970(reading.time),
-                                      .earliest_ns = since_1970(reading.earliest),
-                                      .latest_ns = since_1970(reading.latest),
-                                      .status = std::string(name_of(reading.status))}));
+  const auto reply = ipc::parse_reply(ipc::now_line({.time_ns = since_1970(reading.time),
+                                                     .earliest_ns = since_1970(reading.earliest),
+                                                     .latest_ns = since_1970(reading.latest),
+                                                     .status = std::string(name_of(reading.status)),
+                                                     .generation = reading.generation}));
   return reply ? std::optional(*reply) : std::nullopt;
 }
 
@@ -66,8 +73,7 @@ int now(const DaemonArguments& arguments) {
                        "waits until it is synchronized");
   if (arguments.json) return kDone;
   print("earliest  {}\nlatest    {}\nwithin    {}{}\n", obs::utc_text(answer->earliest_ns),
-        obs::utc_text(answer->latest_ns), obs::micros_text(*bound),
-        answer->status == "holdover" ? ", holdover: no master corrects this clock" : "");
+        obs::utc_text(answer->latest_ns), obs::micros_text(*bound), note_of(answer->status));
   return kDone;
 }
 

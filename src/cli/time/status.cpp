@@ -13,7 +13,7 @@ namespace {
 
 Color color_of(const std::string& status) {
   if (status == "synchronized" || status == "leads") return Color::green;
-  return status == "holdover" ? Color::yellow : Color::red;
+  return status == "unsynchronized" ? Color::red : Color::yellow;
 }
 
 // The text with colours: the state in the first line, and warnings.

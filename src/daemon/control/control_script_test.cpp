@@ -195,7 +195,7 @@ class ControlRunner final : public ScriptRunner {
     const auto limit = std::chrono::steady_clock::now() + kLongestWait;
     for (bool ready = false; !ready;) {
       scripted_->in_loop([&] {
-        ready = scripted_->worker().reading().status == node::Reading::Status::leads &&
+        ready = scripted_->worker().reading().status == node::Reading::Status::alone &&
                 scripted_->worker().snapshot().locks.starts_with("1 voter");
       });
       if (std::chrono::steady_clock::now() > limit)

@@ -91,7 +91,7 @@ void add_host(const DaemonView& view, obs::Snapshot& shot) {
 
 void add_clock(const DaemonView& view, obs::Snapshot& shot) {
   const node::Sync& sync = view.node->sync();
-  const node::Reading reading = sync.reading(view.now);
+  const node::Reading reading = view.main_part->judged(sync.reading(view.now));
   shot.clock = clock_name(view.identity->settings.clock);
   shot.status = node::name_of(reading.status);
   shot.time_ns = reading.time.time_since_epoch().count();

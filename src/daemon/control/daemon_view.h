@@ -12,6 +12,7 @@
 #include "base/ids.h"
 #include "daemon/daemon_identity.h"
 #include "daemon/drivers/links.h"
+#include "daemon/drivers/main_part.h"
 #include "protocol/announce/announcements.h"
 #include "protocol/group/service.h"
 #include "protocol/sync/node.h"
@@ -24,6 +25,7 @@ struct DaemonView {
   const wire::Codec* codec = nullptr;
   const node::Node* node = nullptr;
   const Links* links = nullptr;
+  const MainPart* main_part = nullptr;
   const announce::Announcements* announcements = nullptr;
   Instant now{};
   Instant started{};

@@ -119,7 +119,8 @@ std::string Requests::now(Connection& /*client*/, const ipc::Request& /*request*
   return ipc::now_line({.time_ns = reading.time.time_since_epoch().count(),
                         .earliest_ns = reading.earliest.time_since_epoch().count(),
                         .latest_ns = reading.latest.time_since_epoch().count(),
-                        .status = std::string(node::name_of(reading.status))});
+                        .status = std::string(node::name_of(reading.status)),
+                        .generation = worker_->timescale_generation()});
 }
 
 std::string Requests::stream(Connection& client, const ipc::Request& request) {

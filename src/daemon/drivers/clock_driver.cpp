@@ -28,7 +28,9 @@ ClockDriver::ClockDriver(const Parts& parts) : parts_(parts), next_save_(now() +
   if (parts.identity->settings.trusted) utc_source_ = sys::real_kernel_clock();
 }
 
-node::Reading ClockDriver::reading() const { return sync().reading(now()); }
+node::Reading ClockDriver::reading() const {
+  return parts_.main_part->judged(sync().reading(now()));
+}
 
 void ClockDriver::on_notice(const node::SyncNotice& notice) {
   std::visit(
@@ -61,7 +63,14 @@ void ClockDriver::each_second() {
 
 // Call it after the system clock has moved, so that no client sees the new time before that.
 void ClockDriver::publish() {
-  if (publisher_) publisher_->publish(*parts_.instruments->oscillator, sync());
+  if (publisher_)
+    publisher_->publish(*parts_.instruments->oscillator,
+                        {.reading =
+                             [this](Instant at, Nanos ahead) {
+                               return parts_.main_part->judged(sync().reading(at), ahead);
+                             },
+                         .main_until = parts_.main_part->main_until(),
+                         .generation = sync().timescale_generation()});
 }
 
 void ClockDriver::follow(bool stepped) {

@@ -11,6 +11,7 @@
 #include "daemon/drivers/event_log.h"
 #include "daemon/drivers/host_clock.h"
 #include "daemon/drivers/instruments.h"
+#include "daemon/drivers/main_part.h"
 #include "daemon/drivers/publisher.h"
 #include "daemon/parent_line.h"
 #include "platform/clocks/discipline.h"
@@ -30,6 +31,7 @@ class ClockDriver {
     Instruments* instruments = nullptr;
     sys::Loop* loop = nullptr;
     HostRuntime* host = nullptr;
+    const MainPart* main_part = nullptr;
     EventLog* events = nullptr;
     const ParentLine* parent = nullptr;
   };

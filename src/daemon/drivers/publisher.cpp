@@ -1,5 +1,6 @@
 #include "daemon/drivers/publisher.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace tempo::daemon {
@@ -10,6 +11,9 @@ constexpr Nanos kFresh = 3s;  // three times the longest interval between public
 constexpr Nanos kLasts = 1h;  // 36 ms at node::kHeldWander: too wide for coordination
 constexpr double kRounding =
     1e-9;  // rounding error of a rate that comes from readings in whole nanoseconds
+// Growth of the bound of a reader past the end of the main part: two parts, 10 ppm each, and a slew
+// of 1 ppm (doc/reference/time.md).
+constexpr double kGrowthWithoutMainPart = 21e-6;
 constexpr Nanos kDoubtAfterSleep = 10s;
 
 page::Status status_of(node::Reading::Status status) {
@@ -22,6 +26,10 @@ page::Status status_of(node::Reading::Status status) {
       return page::Status::synchronized;
     case node::Reading::Status::leads:
       return page::Status::leads;
+    case node::Reading::Status::minority:
+      return page::Status::minority;
+    case node::Reading::Status::alone:
+      return page::Status::alone;
   }
   std::unreachable();
 }
@@ -51,11 +59,16 @@ page::Content content_of(const page::Moment& moment, const node::Reading& now,
   return content;
 }
 
-void Publisher::publish(sys::Oscillator& oscillator, const node::Sync& sync) {
+void Publisher::publish(sys::Oscillator& oscillator, const Source& source) {
   const page::Moment moment = page::read_moment_closely();
-  const node::Reading now = sync.reading(oscillator.at(moment.raw));
-  const node::Reading later = sync.reading(oscillator.at(moment.raw + kAhead));
+  const node::Reading now = source.reading(oscillator.at(moment.raw), Nanos{0});
+  const node::Reading later = source.reading(oscillator.at(moment.raw + kAhead), kAhead);
   page::Content content = content_of(moment, now, later);
+  content.generation = source.generation;
+  if (page::in_main_part(content.status) && source.main_until != kNever) {
+    content.main_until = moment.raw + (source.main_until - BootTime{moment.boot});
+    content.held_wander = std::max(content.held_wander, kGrowthWithoutMainPart);
+  }
   if (slept(moment)) content.status = page::Status::unsynchronized;
   writer_.write(content);
   last_ = content;

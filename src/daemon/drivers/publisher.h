@@ -6,6 +6,8 @@
 // destructor marks it as orphaned.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -22,7 +24,14 @@ class Publisher {
   Publisher(const Publisher&) = delete;
   Publisher& operator=(const Publisher&) = delete;
 
-  void publish(sys::Oscillator& oscillator, const node::Sync& sync);
+  // What the page shows.
+  struct Source {
+    // The reading at this instant of the oscillator, which is `ahead` from now.
+    std::function<node::Reading(Instant at, Nanos ahead)> reading;
+    BootTime main_until = kNever;  // end of the main part; kNever: without a limit
+    std::uint32_t generation = 0;  // of the time scale
+  };
+  void publish(sys::Oscillator& oscillator, const Source& source);
 
  private:
   bool slept(const page::Moment& moment);

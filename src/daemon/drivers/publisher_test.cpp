@@ -46,7 +46,9 @@ TEST(Publisher, IsUnsynchronizedBeforeTheNodeIs) {
 TEST(Publisher, HasTheStatusOfTheNode) {
   for (const auto& [node, page] : {std::pair{Status::holdover, page::Status::holdover},
                                    std::pair{Status::synchronized, page::Status::synchronized},
-                                   std::pair{Status::leads, page::Status::leads}}) {
+                                   std::pair{Status::leads, page::Status::leads},
+                                   std::pair{Status::minority, page::Status::minority},
+                                   std::pair{Status::alone, page::Status::alone}}) {
     const WallTime wall{500s};
     const page::Content content =
         content_of(kMoment, reading(wall, 1us, node), reading(wall + 1s, 1us, node));
@@ -70,7 +72,8 @@ TEST(Publisher, PublishesAlongRawTime) {
   sync.command(turn, node::Lead{});
   {
     Publisher publisher(*page::Writer::open(path));
-    publisher.publish(*oscillator, sync);
+    publisher.publish(*oscillator,
+                      {.reading = [&](Instant at, Nanos) { return sync.reading(at); }});
     const auto reader = page::Reader::open(path);
     ASSERT_TRUE(reader) << reader.error();
     const WallTime before = sync.steered_clock().at(oscillator->now());

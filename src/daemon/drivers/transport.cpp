@@ -83,6 +83,11 @@ void Transport::broadcast(const wire::AnnouncementBody& body) {
   links_.broadcast_everywhere({buffer.data(), codec_.encode(body, buffer)});
 }
 
+void Transport::send(NodeId to, const wire::MembershipBody& body) {
+  std::array<std::byte, wire::kMaxBytes> buffer;
+  links_.send_anywhere(to, {buffer.data(), encode(to, body, buffer)});
+}
+
 void Transport::ask_all() {
   const Instant now = oscillator_->now();
   codec_.directory().for_each([&](const wire::Directory::Host& host) {
@@ -139,6 +144,8 @@ void Transport::dispatch(std::uint8_t network, const wire::Codec::Received& rece
     return handlers_.diagnostic(network, received.from, *body);
   if (const auto* body = std::get_if<wire::AnnouncementBody>(&received.content))
     return handlers_.announcement(received.from, *body);
+  if (const auto* body = std::get_if<wire::MembershipBody>(&received.content))
+    return handlers_.membership(received.from, *body);
   const std::optional<Host::Message> message = host::message_of(codec_, received);
   if (!message) return;
   if (const auto* of_node = std::get_if<node::Node::Message>(&*message)) {

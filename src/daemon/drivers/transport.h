@@ -29,6 +29,7 @@ class Transport {
   void send(std::uint8_t network, NodeId to, const wire::DiagnosticBody& body);
   void broadcast(const wire::DiagnosticBody& body);
   void broadcast(const wire::AnnouncementBody& body);
+  void send(NodeId to, const wire::MembershipBody& body);
   // Asks every known host for a sign of life; its answer names its keys.
   void ask_all();
 
@@ -37,6 +38,7 @@ class Transport {
     std::function<void(std::uint8_t network, NodeId from, const wire::DiagnosticBody& body)>
         diagnostic{};
     std::function<void(NodeId from, const wire::AnnouncementBody& body)> announcement{};
+    std::function<void(NodeId from, const wire::MembershipBody& body)> membership{};
     std::function<void(const std::string& address, std::uint8_t revision)> incompatible{};
     // Every other datagram that the codec refuses, and every one that it accepts.
     std::function<void(const sys::Address& address, wire::DropReason reason)> refused{};

@@ -145,7 +145,8 @@ void Host::on_group_notice(Turn<Host>& turn, const Groups::Notice& notice) {
 groups::NetworkClock Host::network_clock(Instant raw_now) const {
   using Status = node::Reading::Status;
   const node::Reading reading = node_.sync().reading(raw_now);
-  const bool known = reading.status == Status::synchronized || reading.status == Status::leads;
+  // A machine that is alone shares its clock with nobody: it is the time of its groups.
+  const bool known = node::in_main_part(reading.status) || reading.status == Status::alone;
   return {.offset = clock_offset(reading.time, boot(raw_now)),
           .trusted = known && reading.latest - reading.time <= groups_->bounds().largest_error()};
 }

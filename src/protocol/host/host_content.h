@@ -12,7 +12,8 @@ namespace tempo::host {
 wire::Codec::Content content_of(const Host::Message& message);
 
 // The message in a datagram that the codec has accepted. Unset: it is for the driver: a diagnostic,
-// a hello or an announcement.
+// a hello, an
+// announcement, or about the main part.
 std::optional<Host::Message> message_of(const wire::Codec& codec,
                                         const wire::Codec::Received& received);
 

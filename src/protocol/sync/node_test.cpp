@@ -216,5 +216,56 @@ TEST(Node, ClassicStaysWithinTwentyMilliseconds) {
   EXPECT_LT(worst, 20ms);
 }
 
+// A machine that has never heard another one said that it led network time, without an error.
+TEST(Node, IsAloneUntilItHearsAnother) {
+  NodeWorld network({.nodes = 2, .seed = 1});
+  network.world().start(NodeId{0});
+  network.run(60s);
+  ASSERT_EQ(network.reading(0).status, Reading::Status::alone);
+  network.world().start(NodeId{1});
+  network.run(10s);
+  ASSERT_EQ(network.master(), NodeId{0});
+  EXPECT_EQ(network.reading(0).status, Reading::Status::leads);
+  EXPECT_EQ(network.reading(1).status, Reading::Status::synchronized);
+  network.world().crash(NodeId{1});
+  network.run(60s);
+  EXPECT_EQ(network.reading(0).status, Reading::Status::leads);  // it has had a member
+}
+
+// Two machines that started alone, 400 ms apart, meet. The one that then follows claimed that its
+// own clock was network time within 0 ns until its first correction.
+TEST(Node, KnowsNothingOfOthersWhenItLedAlone) {
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    NodeWorld network({.nodes = 2, .seed = seed});
+    bool apart = true;
+    network.world().set_delivery([&](NodeId /*from*/, NodeId /*to*/, const Node::Message&) {
+      return sim::DeliveryDecision{.lost = apart};
+    });
+    network.start_all();
+    network.run(30s);
+    ASSERT_EQ(network.reading(0).status, Reading::Status::alone);
+    ASSERT_EQ(network.reading(1).status, Reading::Status::alone);
+    apart = false;
+    bool unsynchronized = false;
+    for (int i = 0; i < 4000 && (i == 0 || network.master() == kNobody || !unsynchronized); ++i) {
+      network.run(10ms);
+      for (std::uint32_t node = 0; node < 2; ++node) {
+        const Reading reading = network.reading(node);
+        EXPECT_NE(reading.status, Reading::Status::holdover) << "seed " << seed;
+        unsynchronized |= reading.status == Reading::Status::unsynchronized;
+      }
+    }
+    EXPECT_TRUE(unsynchronized) << "seed " << seed;
+    network.run(20s);
+    ASSERT_NE(network.master(), kNobody) << "seed " << seed;
+    const std::uint32_t leader = index(network.master());
+    const Reading follower = network.reading(1 - leader);
+    EXPECT_EQ(network.reading(leader).status, Reading::Status::leads);
+    EXPECT_EQ(follower.status, Reading::Status::synchronized);
+    EXPECT_LE(follower.earliest, network.reading(leader).time);
+    EXPECT_GE(follower.latest, network.reading(leader).time);
+  }
+}
+
 }  // namespace
 }  // namespace tempo::node

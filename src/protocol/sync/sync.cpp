@@ -7,6 +7,7 @@ namespace tempo::node {
 
 void Sync::receive(Turn<Sync>& turn, NodeId from, const Message& message) {
   SyncStep step = step_of(turn);
+  heard_another_ = true;
   const bool from_reference = from == reference();
   std::visit(Overloaded{[&](const Probe& probe) { answer(step, from, probe); },
                         [&](const Echo& echo) {
@@ -59,7 +60,8 @@ void Sync::on_timer(Turn<Sync>& turn, TimerId timer) {
 
 void Sync::follow(SyncStep& step, NodeId master) {
   if (master == reference()) return;
-  const bool led = leads();
+  // A node that led alone knows nothing about the time of others.
+  const bool led = leads() && heard_another_;
   Nanos bound = leader_.bound(step.now());
   const std::optional<clock::Holdover> own = leader_.end(step);
   if (own) bound += own->bound;
@@ -119,7 +121,7 @@ Reading Sync::reading(Instant now) const {
   return {.time = time,
           .earliest = time - bound,
           .latest = time + bound,
-          .status = Reading::Status::leads};
+          .status = heard_another_ ? Reading::Status::leads : Reading::Status::alone};
 }
 
 std::optional<Nanos> Sync::error(Instant now) const {

@@ -101,6 +101,7 @@ class Sync {
   Leader leader_;
   TimeSetter setter_;
   UtcSource utc_;
+  bool heard_another_ = false;  // a message of another member has arrived
 };
 
 // Its statistics make every state new, and it remembers moments of the past, which the packed form

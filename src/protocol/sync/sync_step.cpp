@@ -7,8 +7,8 @@
 namespace tempo::node {
 
 std::string_view name_of(Reading::Status status) {
-  constexpr std::array<std::string_view, 4> kNames{"unsynchronized", "holdover", "synchronized",
-                                                   "leads"};
+  constexpr std::array<std::string_view, 6> kNames{"unsynchronized", "holdover", "synchronized",
+                                                   "leads",          "minority", "alone"};
   return kNames.at(static_cast<std::size_t>(status));
 }
 

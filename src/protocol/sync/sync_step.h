@@ -37,7 +37,15 @@ enum class SyncTimer : std::uint8_t { probe, settle, round, set_time, ban_expiry
 
 // Reading of the steered clock with its error bound.
 struct Reading {
-  enum class Status : std::uint8_t { unsynchronized, holdover, synchronized, leads };
+  // The values are those of page::Status and of libtempo.
+  enum class Status : std::uint8_t {
+    unsynchronized,  // network time is unknown: no bound
+    holdover,        // no main master just now; the bound grows
+    synchronized,    // follows the main master
+    leads,           // is the main master: its clock is network time
+    minority,        // its part is not the main part; the bound grows towards network time
+    alone,           // never had another member: its own clock only
+  };
   WallTime time{};
   WallTime earliest{};
   WallTime latest{};
@@ -46,6 +54,10 @@ struct Reading {
   Nanos bound() const { return std::max(latest - time, time - earliest); }
 };
 std::string_view name_of(Reading::Status status);
+// Whether network time is within the bounds of such a reading, as far as this node can know.
+constexpr bool in_main_part(Reading::Status status) {
+  return status == Reading::Status::synchronized || status == Reading::Status::leads;
+}
 
 // This node's clock and the servo that steers it.
 struct LocalClock {

@@ -37,7 +37,10 @@ enum class Section : std::uint8_t {
   beat = 15,
   signatures = 16,
   hello = 17,
-  announcement = 18
+  announcement = 18,
+  membership = 19,
+  member_view = 20,
+  next_member_view = 21
 };
 
 constexpr double kShortSteps = 1024;
@@ -49,7 +52,7 @@ constexpr std::size_t kViewBytes = 8;
 static_assert(std::max({DiagnosticBody::kMaxBytes, LockBody::kMaxBytes, LockStanding::kMaxBytes,
                         LockVoters::kMaxBytes, VoterSetBody::kMaxBytes, GroupBody::kMaxBytes,
                         GroupSignaturesBody::kMaxBytes, MutexBody::kMaxBytes, BeatBody::kMaxBytes,
-                        AnnouncementBody::kMaxBytes}) <= kMaxSectionBytes);
+                        AnnouncementBody::kMaxBytes, ViewBody::kMaxBytes}) <= kMaxSectionBytes);
 // The longest datagrams fit: a body with name, view and time; a lock with all its sections.
 static_assert(kHeaderBytes + 5 * kSectionHeadBytes + kMaxName + kViewBytes + TimeBody::kBytes +
                   GroupBody::kMaxBytes + GroupSignaturesBody::kMaxBytes + kTagBytes <=
@@ -58,6 +61,10 @@ static_assert(kHeaderBytes + (6 + kMaxLockStandings) * kSectionHeadBytes + kMaxN
                   LockBody::kMaxBytes + LockPass::kBytes +
                   kMaxLockStandings * LockStanding::kMaxBytes + 2 * LockVoters::kMaxBytes +
                   kTagBytes <=
+              kMaxBytes);
+
+static_assert(kHeaderBytes + 5 * kSectionHeadBytes + kMaxName + kViewBytes +
+                  MembershipBody::kBytes + 2 * ViewBody::kMaxBytes + kTagBytes <=
               kMaxBytes);
 
 // The header as it is on the wire: the part that every revision has, then that of this one.
@@ -122,18 +129,20 @@ void write_section(Writer& out, Section section, const Body& body) {
 constexpr std::array kBodySections{Section::election,      Section::sync,      Section::diagnostic,
                                    Section::lock,          Section::voter_set, Section::group,
                                    Section::bounded_delay, Section::beat,      Section::hello,
-                                   Section::announcement};
+                                   Section::announcement,  Section::membership};
 static_assert(kBodySections.size() == std::variant_size_v<Datagram::Body>);
 
 // A set of sections; those of later revisions are in no set.
 constexpr std::uint32_t bit(Section section) {
-  const bool known = section >= Section::name && section <= Section::announcement;
+  const bool known = section >= Section::name && section <= Section::next_member_view;
   return known ? 1U << std::to_underlying(section) : 0;
 }
 constexpr std::uint32_t kBodyBits =
     std::transform_reduce(kBodySections.begin(), kBodySections.end(), 0U, std::bit_or{}, bit);
 constexpr std::uint32_t kLockPartBits =
     bit(Section::pass) | bit(Section::voters) | bit(Section::next_voters);
+constexpr std::uint32_t kMembershipPartBits =
+    bit(Section::member_view) | bit(Section::next_member_view);
 
 void write_parts(Writer& out, const LockBody& body) {
   if (body.set.number != 0) write_section(out, Section::voters, body.set);
@@ -146,6 +155,10 @@ void write_parts(Writer& out, const LockBody& body) {
 void write_parts(Writer& out, const GroupBody& body) {
   if (!body.signatures.empty())
     write_section(out, Section::signatures, GroupSignaturesBody{body.signatures});
+}
+void write_parts(Writer& out, const MembershipBody& body) {
+  if (body.view.lineage != 0) write_section(out, Section::member_view, body.view);
+  if (body.next.lineage != 0) write_section(out, Section::next_member_view, body.next);
 }
 void write_parts(Writer& /*out*/, const auto& /*body*/) {}
 
@@ -186,8 +199,10 @@ class Parser {
     if (std::popcount(seen_ & kBodyBits) > 1) return std::unexpected(Error::two_bodies);
     auto* const lock = std::get_if<LockBody>(&datagram_.body);
     auto* const group = std::get_if<GroupBody>(&datagram_.body);
+    auto* const membership = std::get_if<MembershipBody>(&datagram_.body);
     if ((seen_ & kBodyBits) == 0 || (!standings_.empty() && !seen(Section::pass)) ||
         ((seen_ & kLockPartBits) != 0 && lock == nullptr) ||
+        ((seen_ & kMembershipPartBits) != 0 && membership == nullptr) ||
         (seen(Section::signatures) && group == nullptr))
       return std::unexpected(Error::no_body);
     if (lock != nullptr) {
@@ -197,6 +212,10 @@ class Parser {
       lock->next = next_voters_;
     }
     if (group != nullptr) group->signatures = signatures_.signatures;
+    if (membership != nullptr) {
+      membership->view = member_view_;
+      membership->next = next_member_view_;
+    }
     return datagram_;
   }
 
@@ -221,6 +240,10 @@ class Parser {
         return read_into(next_voters_, in);
       case Section::signatures:
         return read_into(signatures_, in);
+      case Section::member_view:
+        return read_into(member_view_, in);
+      case Section::next_member_view:
+        return read_into(next_member_view_, in);
       default:
         return read_one_of(datagram_.body, section, in);
     }
@@ -240,6 +263,9 @@ class Parser {
   LockVoters voters_;
   LockVoters next_voters_;
   GroupSignaturesBody signatures_;
+  // Sections of a message about the main part.
+  ViewBody member_view_;
+  ViewBody next_member_view_;
 };
 
 }  // namespace

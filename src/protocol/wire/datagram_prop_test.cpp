@@ -59,6 +59,35 @@ GroupBody any_group() {
   return group;
 }
 
+ViewBody any_view() {
+  ViewBody view{.lineage = *rc::gen::inRange<std::uint64_t>(1, 1000),
+                .number = *rc::gen::inRange<std::uint64_t>(1, 1000),
+                .tie_breaker = any<std::uint64_t>(),
+                .timescale_generation = any<std::uint32_t>()};
+  std::uint64_t member = 0;
+  for (int i = *rc::gen::inRange(0, static_cast<int>(ViewBody::kMax) + 1); i > 0; --i) {
+    member += *rc::gen::inRange<std::uint64_t>(1, std::uint64_t{1} << 58);
+    view.members.push_back(member);
+  }
+  return view;
+}
+WireBallot any_ballot() { return {any<std::uint64_t>(), any<std::uint64_t>()}; }
+MembershipBody any_membership() {
+  MembershipBody body{
+      .kind = MembershipBody::Kind{*rc::gen::inRange<std::uint8_t>(0, MembershipBody::kKinds)},
+      .wish = *rc::gen::inRange<std::uint8_t>(0, MembershipBody::kWishes),
+      .urgent = *rc::gen::arbitrary<bool>(),
+      .number = any<std::uint32_t>(),
+      .answers = any<std::uint32_t>(),
+      .self = *rc::gen::inRange<std::uint64_t>(1, std::uint64_t{1} << 62),
+      .ballot = any_ballot(),
+      .promised = any_ballot(),
+      .accepted_in = any_ballot(),
+      .main_for = any_span()};
+  if (*rc::gen::arbitrary<bool>()) body.view = any_view();
+  if (*rc::gen::arbitrary<bool>()) body.next = any_view();
+  return body;
+}
 AnnouncementBody any_announcement() {
   return {.stops = *rc::gen::arbitrary<bool>(),
           .leads = *rc::gen::arbitrary<bool>(),
@@ -120,6 +149,8 @@ Datagram any_datagram() {
     datagram.body = any_group();
   else if (*rc::gen::inRange(0, 4) == 0)
     datagram.body = any_announcement();
+  else if (*rc::gen::inRange(0, 4) == 0)
+    datagram.body = any_membership();
   else if (*rc::gen::arbitrary<bool>())
     datagram.body = ElectionBody{.kind = *rc::gen::inRange<std::uint8_t>(0, ElectionBody::kKinds),
                                  .not_set = *rc::gen::arbitrary<bool>(),

@@ -134,6 +134,51 @@ TEST(Datagram, EncodesAReelect) {
   EXPECT_EQ(parse(bytes_of(datagram)), datagram);
 }
 
+// By hand from the tables of doc/reference/wire.md.
+TEST(Datagram, EncodesAQuestionAboutTheMainPart) {
+  const Datagram datagram = sample_membership();
+  EXPECT_EQ(hex(bytes_of(datagram)).substr(2 * kHeaderBytes),
+            "134b"
+            "00020101020304"
+            "05060708"
+            "0102030405060708"
+            "00000000000000110000000000000012"
+            "00000000000000130000000000000014"
+            "00000000000000150000000000000016"
+            "0000000000000017"
+            "142d"
+            "0000000000000021000000000000002200000000000000230000002402"
+            "00000000000000310000000000000032"
+            "151d"
+            "0000000000000021"
+            "0000000000000023"
+            "0000000000000000"
+            "0000000000");
+  EXPECT_EQ(parse(bytes_of(datagram)), datagram);
+}
+
+TEST(Datagram, RefusesABadViewOfMembers) {
+  const Datagram datagram = sample_membership();
+  const std::size_t body = kHeaderBytes + 2;
+  const std::size_t view = body + MembershipBody::kBytes + 2;
+  EXPECT_EQ(error_of(changed(datagram, body, MembershipBody::kKinds)), Error::bad_kind);
+  EXPECT_EQ(error_of(changed(datagram, body + 1, MembershipBody::kWishes)), Error::bad_value);
+  EXPECT_EQ(error_of(changed(datagram, view + 28, 25)), Error::bad_section) << "members";
+  EXPECT_EQ(error_of(changed(datagram, view + 7, 0)), Error::bad_value) << "lineage";
+  EXPECT_EQ(error_of(changed(datagram, view + 15, 0)), Error::bad_value) << "number";
+  EXPECT_EQ(error_of(changed(datagram, view + 44, 0x31)), Error::bad_value) << "member twice";
+  Datagram other = datagram;
+  std::get<MembershipBody>(other.body).self = 0;
+  EXPECT_EQ(error_of(bytes_of(other)), Error::bad_value) << "no member";
+  // A view without a message that it belongs to.
+  const Bytes bytes = bytes_of(datagram);
+  Bytes stray = bytes_of(sample_sync());
+  stray.insert(stray.end(), bytes.begin() + static_cast<std::ptrdiff_t>(view - 2),
+               bytes.begin() + static_cast<std::ptrdiff_t>(view + 45));
+  state_length(stray, stray.size());
+  EXPECT_EQ(error_of(stray), Error::no_body);
+}
+
 // By hand from the tables of doc/reference/wire.md. The shortest code
 // for a bound of 1024 ns is 10240: 2^(10239/1024) is 1023.3, which is rounded up.
 TEST(Datagram, EncodesAnAnnouncement) {
@@ -360,7 +405,7 @@ TEST(Datagram, WithoutASenderIsRefused) {
 }
 
 TEST(Datagram, SkipsSectionsOfLaterRevisions) {
-  for (const std::uint8_t tag : std::array<std::uint8_t, 4>{0, 19, 77, 255})
+  for (const std::uint8_t tag : std::array<std::uint8_t, 4>{0, 22, 77, 255})
     EXPECT_EQ(
         parse(with_section(with_section(bytes_of(sample_election()), tag, 9), tag, 0)).value(),
         sample_election())

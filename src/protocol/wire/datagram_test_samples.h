@@ -124,6 +124,26 @@ inline Datagram sample_group() {
   return datagram;
 }
 
+// A question with all fields and two views.
+inline Datagram sample_membership() {
+  Datagram datagram{.header = sample_header()};
+  MembershipBody body{.kind = MembershipBody::Kind::ask,
+                      .wish = 2,
+                      .urgent = true,
+                      .number = 0x01020304,
+                      .answers = 0x05060708,
+                      .self = 0x0102030405060708,
+                      .ballot = {0x11, 0x12},
+                      .promised = {0x13, 0x14},
+                      .accepted_in = {0x15, 0x16},
+                      .main_for = Nanos{0x17}};
+  body.view = {.lineage = 0x21, .number = 0x22, .tie_breaker = 0x23, .timescale_generation = 0x24};
+  for (const std::uint64_t member : {0x31ULL, 0x32ULL}) body.view.members.push_back(member);
+  body.next = {.lineage = 0x21, .number = 0x23};  // dissolved
+  datagram.body = body;
+  return datagram;
+}
+
 // An announcement with texts of maximum length.
 inline Datagram sample_announcement() {
   Datagram datagram{.header = sample_header(), .name = Name("earth")};
