@@ -152,6 +152,13 @@ CheckResult bad_kernel_claims(const Value& value) {
   return fmt::format("must be network or utc, not '{}'", text);
 }
 
+CheckResult bad_remote_read(const Value& value) {
+  const auto& text = std::get<std::string>(value);
+  if (std::ranges::any_of(kRemoteReads, [&](const auto& known) { return known.first == text; }))
+    return std::nullopt;
+  return fmt::format("must be key, open or off, not '{}'", text);
+}
+
 CheckResult bad_policy(const Value& value) {
   const auto& text = std::get<std::string>(value);
   if (std::ranges::any_of(kPolicies, [&](const auto& policy) { return policy.first == text; }))
@@ -186,8 +193,9 @@ CheckResult bad_endpoints(const Value& value) {
 
 CheckResult bad_log_level(const Value& value) {
   const auto& text = std::get<std::string>(value);
-  if (text == "error" || text == "warning" || text == "info") return std::nullopt;
-  return fmt::format("must be error, warning or info, not '{}'", text);
+  if (text == "error" || text == "warning" || text == "info" || text == "debug")
+    return std::nullopt;
+  return fmt::format("must be error, warning, info or debug, not '{}'", text);
 }
 
 }  // namespace tempo::config

@@ -31,6 +31,9 @@ inline constexpr std::array<std::pair<std::string_view, LockPolicy>, 4> kPolicie
 inline constexpr std::array<std::pair<std::string_view, LockBackEnd>, 2> kBackEnds{
     {{"tempo", LockBackEnd::tempo}, {"etcd", LockBackEnd::etcd}}};
 
+inline constexpr std::array<std::pair<std::string_view, RemoteRead>, 3> kRemoteReads{
+    {{"key", RemoteRead::key}, {"open", RemoteRead::open}, {"off", RemoteRead::off}}};
+
 CheckResult bad_text(const Value& value);       // printable ASCII, at most 63 characters
 CheckResult bad_host_name(const Value& value);  // empty, or labels with dots between them
 CheckResult bad_cluster(const Value& value);
@@ -43,6 +46,7 @@ CheckResult bad_broadcast(const Value& value);
 CheckResult bad_profile(const Value& value);
 CheckResult bad_clock(const Value& value);
 CheckResult bad_kernel_claims(const Value& value);
+CheckResult bad_remote_read(const Value& value);
 CheckResult bad_policy(const Value& value);
 CheckResult bad_back_end(const Value& value);
 CheckResult bad_endpoints(const Value& value);

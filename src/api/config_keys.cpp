@@ -218,7 +218,7 @@ const std::vector<Key>& keys() {  // NOLINT(readability-function-size): one tabl
        },
        nullptr},
       text_key("log-level", "\"info\"", "Minimum log level", put_text<&Settings::log_level>,
-               bad_log_level, "one of \"error\", \"warning\", \"info\""),
+               bad_log_level, "one of \"error\", \"warning\", \"info\", \"debug\""),
       text_key(
           "state-dir", "\"/var/lib/tempo\"",
           "Directory for the state that survives restarts: incarnation, clock rate, lock voters",
@@ -232,6 +232,16 @@ const std::vector<Key>& keys() {  // NOLINT(readability-function-size): one tabl
       text_key("hook-user", "user",
                "User to run the hook as when tempod was started as root; \"\": the value of user",
                put_text<&Settings::hook_user>, bad_text),
+      text_key(
+          "remote-read", "\"key\"",
+          "Questions of other members that tempod answers, for 'tempo -H HOST status'. key: only "
+          "if "
+          "datagrams without a key are refused; open: always; off: none",
+          [](Settings& settings, const Value& value) {
+            for (const auto& [name, read] : kRemoteReads)
+              if (name == std::get<std::string>(value)) settings.remote_read = read;
+          },
+          bad_remote_read, "one of \"key\", \"open\", \"off\""),
       flag_key("realtime", "true", "Request real-time scheduling and lock memory",
                put_flag<&Settings::realtime>),
       flag_key("system-call-filter", "true",

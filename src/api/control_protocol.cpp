@@ -62,7 +62,8 @@ std::string quoted(std::string_view text) {
 std::vector<std::string_view> members_of(Verb verb) {
   if (verb == Verb::set_time) return {"v", "do", "by_ns", "to_ns"};
   if (verb == Verb::trace) return {"v", "do", "on"};
-  if (verb == Verb::doctor) return {"v", "do", "all"};
+  if (verb == Verb::doctor) return {"v", "do", "all", "host"};
+  if (asks_others(verb)) return {"v", "do", "host"};
   if (verb == Verb::lock) return {"v", "do", "name", "shared", "id", "kind", "lease_ns"};
   if (verb == Verb::unlock) return {"v", "do", "id"};
   if (votes(verb)) return {"v", "do", "host"};
@@ -98,6 +99,11 @@ bool changes(Verb verb) {
 bool locks(Verb verb) { return verb == Verb::lock || verb == Verb::unlock; }
 
 bool votes(Verb verb) { return verb == Verb::forget || verb == Verb::admit; }
+
+bool asks_others(Verb verb) {
+  return verb == Verb::status || verb == Verb::members || verb == Verb::locks ||
+         verb == Verb::doctor || verb == Verb::now;
+}
 
 bool elects(Verb verb) {
   return verb == Verb::elect || verb == Verb::offer || verb == Verb::stopped ||
@@ -212,6 +218,14 @@ Result<Request, Refusal> parse_request(std::string_view line) {
     if (!lock) return refuse(Code::bad_request, R"(give-back needs "name", the name of the lock)");
     request.name = *lock;
   }
+  if (asks_others(request.verb) && json->has("host")) {
+    const auto host = json->text_at("host");
+    if (!host || host->empty())
+      return refuse(Code::bad_request, R"("host" must be the name or id of a member)");
+    if (request.all)
+      return refuse(Code::bad_request, R"(doctor takes either "all" or "host", not both)");
+    request.host = *host;
+  }
   if (!group_members(request.verb).empty())
     if (auto read = read_group_request(*json, request); !read) return std::unexpected(read.error());
   return request;
@@ -290,7 +304,9 @@ Json list_of(const std::vector<Finding>& findings) {
   for (const Finding& finding : findings)
     list.push(Json::object()
                   .add("level", finding.level)
+                  .add("code", finding.code)
                   .add("what", finding.what)
+                  .add("evidence", finding.evidence)
                   .add("cure", finding.cure));
   return list;
 }
@@ -299,8 +315,9 @@ std::vector<Finding> findings_in(const Json& list) {
   std::vector<Finding> findings;
   for (const Json& element : list.elements())
     findings.push_back({element.text_at("level").value_or("note"),
-                        element.text_at("what").value_or(""),
-                        element.text_at("cure").value_or("")});
+                        element.text_at("what").value_or(""), element.text_at("cure").value_or(""),
+                        element.text_at("code").value_or(""),
+                        element.text_at("evidence").value_or("")});
   return findings;
 }
 
@@ -413,7 +430,8 @@ std::string request_line(const Request& request) {
   if (request.verb == Verb::trace) json.add("on", request.on);
   if (request.all) json.add("all", true);
   if (locks(request.verb)) json.add("id", request.id);
-  if (votes(request.verb)) json.add("host", request.host);
+  if (votes(request.verb) || (asks_others(request.verb) && !request.host.empty()))
+    json.add("host", request.host);
   if (request.verb == Verb::give_back) json.add("name", request.name);
   if (request.verb == Verb::lock) json.add("name", request.name).add("shared", request.shared);
   if (request.kind != LockKind::lease) json.add("kind", name_of(request.kind));

@@ -58,6 +58,8 @@ bool changes(Verb verb);  // changes the state of the daemon
 bool locks(Verb verb);    // acquires or releases locks
 bool votes(Verb verb);    // changes the voters of locks
 bool elects(Verb verb);   // is about leading a group
+// Can be asked of another member, which answers through the network.
+bool asks_others(Verb verb);
 // Has an effect that outlives its connection: tempod carries it out only for a client that is still
 // there.
 bool orders(Verb verb);
@@ -77,8 +79,10 @@ struct Request {
   bool shared = false;              // lock
   LockKind kind = LockKind::lease;  // lock
   std::int64_t lease_ns = 0;        // lock: requested lease time; 0: the default
-  std::int64_t id = 0;           // lock, unlock, elect, ...: chosen by the client, per connection
-  std::string host{};            // forget, admit: name or id of a machine
+  std::int64_t id = 0;  // lock, unlock, elect, ...: chosen by the client, per connection
+  // forget, admit: name or id of a machine; status, members, locks, doctor, now: the member to ask,
+  // empty: this one.
+  std::string host{};
   std::int64_t capacity = 0;     // elect, offer
   std::string criterion{};       // elect
   std::string algorithm{};       // elect
@@ -158,9 +162,11 @@ std::string invited_line(const Invited& invited);
 std::string trace_line(std::string_view trace);
 
 struct Finding {
-  std::string level;  // "ok", "note", "problem"
-  std::string what;   // a sentence for people
-  std::string cure;   // what to do; empty: nothing
+  std::string level;       // "ok", "note", "problem"
+  std::string what;        // a sentence for people
+  std::string cure;        // what to do; empty: nothing
+  std::string code{};      // of a note or problem (api/finding_codes.h); empty: it has none
+  std::string evidence{};  // what tempod or tempo has seen; empty: `what` says it
 
   bool operator==(const Finding&) const = default;
 };

@@ -215,8 +215,9 @@ TEST(Replies, AreFormatted) {
   EXPECT_EQ(invited_of(parse_reply(invited_line(invited)).value()), invited);
   EXPECT_FALSE(invited_of(parse_reply(done_line()).value()));
   EXPECT_EQ(trace_line("1 becomes master"), R"({"v":1,"ok":true,"trace":"1 becomes master"})");
-  EXPECT_EQ(findings_line({{"problem", "a", "b"}}),
-            R"({"v":1,"ok":true,"findings":[{"level":"problem","what":"a","cure":"b"}]})");
+  EXPECT_EQ(
+      findings_line({{"problem", "a", "b"}}),
+      R"({"v":1,"ok":true,"findings":[{"level":"problem","code":"","what":"a","evidence":"","cure":"b"}]})");
 }
 
 TEST(Replies, RoundTrip) {
@@ -255,6 +256,18 @@ TEST(Replies, AreRefusedIfInvalid) {
   EXPECT_FALSE(findings_of(empty));
   EXPECT_FALSE(now_of(*parse_reply(R"({"v":1,"ok":true,"now":{"time_ns":1}})")));
   EXPECT_FALSE(findings_of(*parse_reply(R"({"v":1,"ok":true,"findings":{}})")));
+}
+
+// Requests that another member can answer name it.
+TEST(Requests, MayNameAnotherMember) {
+  for (const Verb verb : {Verb::status, Verb::members, Verb::locks, Verb::doctor, Verb::now}) {
+    Request request{.verb = verb, .by_ns = {}, .to_ns = {}};
+    request.host = "stern";
+    EXPECT_EQ(parse_request(request_line(request)).value(), request);
+  }
+  EXPECT_FALSE(parse_request(R"({"v":1,"do":"status","host":""})"));
+  EXPECT_FALSE(parse_request(R"({"v":1,"do":"reelect","host":"stern"})"));
+  EXPECT_FALSE(parse_request(R"({"v":1,"do":"doctor","all":true,"host":"stern"})"));
 }
 
 }  // namespace

@@ -38,6 +38,9 @@ struct UtcSourceSettings {
 inline constexpr std::size_t kMaxUtcSources = 8;
 inline constexpr std::size_t kMaxNtpServers = 4;
 
+// remote-read: which questions of other members tempod answers (`tempo -H HOST status`)
+enum class RemoteRead : std::uint8_t { key, open, off };
+
 struct SoftwareClock {
   Nanos offset{0};    // offset-ms, fractions allowed
   double drift = 0;   // drift-ppm, stored as a fraction: 50 ppm is 50e-6
@@ -96,15 +99,16 @@ struct Settings {
   bool ntp_serve = true;                 // ntp.serve
   std::vector<std::string> ntp_servers;  // ntp.servers: upstream servers, at most 4
   std::string ntp_feed;                  // ntp.feed: path of the utc.source that gets their time
-  std::string log_level = "info";        // log-level: error, warning or info
+  std::string log_level = "info";        // log-level: error, warning, info, debug
   std::string state_dir = "/var/lib/tempo";       // state-dir
   std::string socket = "/run/tempo/tempod.sock";  // socket
-  std::string user = "tempo";      // user: to run as when started as root; empty: root
-  std::string hook;                // hook: program called on events; empty: none
-  std::string hook_user;           // hook-user: user of the hook; empty: `user`
-  bool realtime = true;            // realtime: real-time scheduling and locked memory
-  bool system_call_filter = true;  // system-call-filter
-  std::string machine_id;          // machine-id; empty: the host's
+  std::string user = "tempo";                // user: to run as when started as root; empty: root
+  std::string hook;                          // hook: program called on events; empty: none
+  std::string hook_user;                     // hook-user: user of the hook; empty: `user`
+  RemoteRead remote_read = RemoteRead::key;  // remote-read
+  bool realtime = true;                      // realtime: real-time scheduling and locked memory
+  bool system_call_filter = true;            // system-call-filter
+  std::string machine_id;                    // machine-id; empty: the host's
 
   Nanos longest_lease() const { return std::max(lock_lease, lock_lease_max); }
 };

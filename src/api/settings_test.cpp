@@ -77,6 +77,7 @@ const std::map<std::string, std::string>& samples() {
       {"hook", "\"/usr/local/bin/notify\""},
       {"hook-user", "\"operator\""},
       {"system-call-filter", "false"},
+      {"remote-read", "\"open\""},
       {"realtime", "false"},
       {"machine-id", "\"0123\""},
       {"timers.adjtime-ms", "900"},

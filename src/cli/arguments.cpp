@@ -1,5 +1,9 @@
 #include "cli/arguments.h"
 
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
 #include "cli/arguments_topics.h"
 #include "cli/common/command_line.h"
 #include "cli/forward.h"
@@ -28,7 +32,36 @@ void add_daemon_command(CLI::App& app, std::function<int()>& run, const char* na
   described->callback([&run, arguments, command] { run = [=] { return command(*arguments); }; });
 }
 
+void describe_host(CLI::App& command, DaemonArguments& arguments) {
+  command.add_option("-H,--host", arguments.host,
+                     "ask this member, by name, address or id, through the network");
+}
+
+void add_remote_command(CLI::App& app, std::function<int()>& run, const char* name,
+                        const char* help, int (*command)(const DaemonArguments&),
+                        const std::string& examples) {
+  auto arguments = std::make_shared<DaemonArguments>();
+  CLI::App* described = app.add_subcommand(name, help);
+  describe_daemon(*described, *arguments, examples);
+  describe_host(*described, *arguments);
+  described->callback([&run, arguments, command] { run = [=] { return command(*arguments); }; });
+}
+
+namespace {
+
+// "tempo -H HOST status" is "tempo status -H HOST".
+std::vector<char*> with_host_last(int argc, char** argv) {
+  std::vector<char*> words(argv, argv + argc + 1);  // with the null pointer at the end, for exec
+  const std::string_view first = argc > 3 ? argv[1] : "";
+  if (first == "-H" || first == "--host") std::rotate(&words[1], &words[3], &words[4]);
+  return words;
+}
+
+}  // namespace
+
 int run_command_line(int argc, char** argv) {
+  std::vector<char*> words = with_host_last(argc, argv);
+  argv = words.data();
   if (argc > 1 && belongs_to_lab(argv[1])) return forward_to_lab(argv);
   return run_program(
       {.name = "tempo",

@@ -44,6 +44,7 @@ void describe_locks(CLI::App& command, LocksArguments& arguments) {
                   "  tempo locks\n"
                   "  tempo locks --voters\n"
                   "  tempo locks --json | jq -r '.data.locks[] | select(.here) | .name'");
+  describe_host(command, arguments.daemon);
 }
 
 void describe_unlock(CLI::App& command, UnlockArguments& arguments) {

@@ -22,6 +22,7 @@ void describe_doctor(CLI::App& command, DoctorArguments& arguments) {
                   "  sudo tempo doctor\n"
                   "  tempo doctor --all\n"
                   "  tempo doctor --json | jq '.data[] | select(.level == \"problem\")'");
+  describe_host(command, arguments.daemon);
   command.add_option("--config", arguments.config, "configuration file of tempod")
       ->capture_default_str();
   command.add_flag("--all", arguments.all, "include the findings of all other members");

@@ -19,6 +19,7 @@ void describe_status(CLI::App& command, StatusArguments& arguments) {
                   "  tempo status\n"
                   "  tempo status --json | jq .data.status\n"
                   "  tempo status --metrics > /var/lib/node_exporter/tempo.prom");
+  describe_host(command, arguments.daemon);
   command.add_flag("--metrics", arguments.metrics, "print Prometheus text format");
 }
 
@@ -69,10 +70,10 @@ void describe_clockdiff(CLI::App& command, ClockdiffArguments& arguments) {
 void describe_time_commands(CLI::App& app, std::function<int()>& run) {
   add_command(app, run, "status", "show this machine's clock, role and networks", describe_status,
               status);
-  add_daemon_command(app, run, "now", "show the network time with its error bounds", now,
+  add_remote_command(app, run, "now", "show the network time with its error bounds", now,
                      "  tempo now\n"
                      "  tempo now --json | jq .data.latest_ns");
-  add_daemon_command(app, run, "members", "list the machines of the network with their clocks",
+  add_remote_command(app, run, "members", "list the machines of the network with their clocks",
                      members,
                      "  tempo members\n"
                      "  tempo members --json | jq -r '.data[] | select(.faulty) | .name'");

@@ -24,6 +24,11 @@ std::string help_end(const std::string& examples, const std::string& notes = "")
 void describe_daemon(CLI::App& command, DaemonArguments& arguments, const std::string& examples);
 
 // A command without further options.
+// -H, for the commands that another member can answer.
+void describe_host(CLI::App& command, DaemonArguments& arguments);
+void add_remote_command(CLI::App& app, std::function<int()>& run, const char* name,
+                        const char* help, int (*command)(const DaemonArguments&),
+                        const std::string& examples);
 void add_daemon_command(CLI::App& app, std::function<int()>& run, const char* name,
                         const char* help, int (*command)(const DaemonArguments&),
                         const std::string& examples);

@@ -25,6 +25,7 @@ struct DaemonIdentity {
   std::string name;
   std::string machine_id;       // text from which `host` is computed
   std::string machine_id_from;  // origin of that text, for users
+  std::string configuration{};  // the file that was read, or that there is none, for the log
   auth::Keyring keys;
   std::shared_ptr<const auth::NodeKeys>
       node_keys;  // keys for signed elections; null: this machine does not sign

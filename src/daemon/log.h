@@ -7,9 +7,14 @@ namespace tempo::daemon {
 
 // `journal`: no timestamps, and each line starts with its priority as sd-daemon(3) defines it.
 void open_log(std::string_view name, bool journal);
-// Minimum level: error, warning or info.
+// Whether standard error is the stream to the journal that systemd names in JOURNAL_STREAM, which
+// is `stream`; null: the variable is not set. A program that redirects standard error has left it.
+bool is_journal(const char* stream);
+// Minimum level: error, warning, info or debug.
 void set_log_level(std::string_view level);
 
+// Debug lines have the words of the protocols; all others are for operators.
+void log_debug(std::string_view line);
 void log_info(std::string_view line);
 void log_warning(std::string_view line);
 void log_error(std::string_view line);

@@ -1,7 +1,9 @@
 // tempod: the daemon. See man/tempod.8.
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -106,7 +108,7 @@ int main(int argc, char** argv) {
     fmt::print("configuration OK\n");
     return 0;
   }
-  tempo::daemon::open_log("tempod", std::getenv("JOURNAL_STREAM") != nullptr);
+  tempo::daemon::open_log("tempod", tempo::daemon::is_journal(std::getenv("JOURNAL_STREAM")));
   tempo::daemon::set_log_level(settings->log_level);
   // A simulator runs tempod beside other daemons, each with a clock of its own.
   if (settings->clock == tempo::config::ClockKind::system && !standalone)
@@ -125,6 +127,10 @@ int main(int argc, char** argv) {
     tempo::daemon::log_error(identity.error());
     return kFailed;
   }
+  std::error_code ignored;
+  identity->configuration = std::filesystem::exists(file, ignored)
+                                ? fmt::format("configuration {}", file)
+                                : fmt::format("no configuration file ({} does not exist)", file);
   return standalone ? tempo::daemon::run_standalone(std::move(*identity))
                     : tempo::daemon::run_with_parent(std::move(*identity), read_settings);
 }

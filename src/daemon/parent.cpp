@@ -204,6 +204,7 @@ class Parent {
     }
     line.use_parent_end();
     hint_ = std::make_unique<CrashHint>(identity_);
+    told_disk_error_.clear();
     const int status = supervise(child, line);
     while (receive_event(line)) {  // remaining messages of the dead worker
     }
@@ -220,6 +221,7 @@ class Parent {
     for (;;) {
       pollfd waiting{.fd = line.descriptor(), .events = POLLIN, .revents = 0};
       const int ready = wait({&waiting, 1}, 1s);
+      tell_disk_error(line);
       if (ready > 0 && (waiting.revents & POLLIN) != 0) receive_events(line);
       if (ready == 0) hint_->rescan();
       if (take_signal(child) == SIGHUP) reload(line);
@@ -294,6 +296,10 @@ class Parent {
                          found.now.empty() ? "" : "; changed: " + listed(found.now)));
     if (!found.restart.empty())
       log_warning(fmt::format("reload: restart tempod to change {}", listed(found.restart)));
+    std::string_view last;
+    for (const std::string& key : found.restart)
+      if (const std::string_view why = restart_reason(key); !why.empty() && why != last)
+        log_warning(fmt::format("reload: {} is unchanged: {}", key, last = why));
   }
 
   static std::string listed(const std::vector<std::string>& keys) {
@@ -335,12 +341,24 @@ class Parent {
     disk_error_ = error;
   }
 
+  // The worker shows why the state cannot be saved: an error of the last attempt, or a file system
+  // that is full or read-only before an attempt fails.
+  void tell_disk_error(const ParentLine& line) {
+    const std::string& directory = identity_.settings.state_dir;
+    const std::string error = !disk_error_.empty()   ? disk_error_
+                              : !lock_error_.empty() ? lock_error_
+                                                     : sys::space_error(directory);
+    if (error != told_disk_error_ && line.send(fmt::format("{}\t{}", kDiskError, error)))
+      told_disk_error_ = error;
+  }
+
   // Writes the lock record of the worker: "number\ttext".
-  void write_locks(const ParentLine& line, const std::string& message) const {
+  void write_locks(const ParentLine& line, const std::string& message) {
     const std::size_t tab = message.find('\t');
     if (tab == std::string::npos) return;
     const auto done =
         sys::write_record(lock_record_path(identity_.settings.state_dir), message.substr(tab + 1));
+    lock_error_ = done ? "" : done.error();
     line.send(done ? fmt::format("{}\t{}", kLocksWritten, message.substr(0, tab))
                    : fmt::format("{}\t{}", kLocksNotWritten, done.error()));
   }
@@ -382,9 +400,11 @@ class Parent {
   bool leads_ = false;        // the worker is master, by its last event
   std::unique_ptr<sys::Oscillator> clock_ = sys::real_oscillator();
   sys::HookRunner hooks_{[this] { restore_signals(); }};
-  std::string hook_user_;       // user of the hooks; empty: the current one
-  bool hooks_dropped_ = false;  // the last event had no hook; logged once
-  std::string disk_error_;      // last error, logged once; empty: none
+  std::string hook_user_;        // user of the hooks; empty: the current one
+  bool hooks_dropped_ = false;   // the last event had no hook; logged once
+  std::string disk_error_;       // last error, logged once; empty: none
+  std::string lock_error_;       // of the last write of the lock record; empty: none
+  std::string told_disk_error_;  // last message to the worker
 };
 
 }  // namespace

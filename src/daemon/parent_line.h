@@ -11,6 +11,9 @@
 
 namespace tempo::daemon {
 
+// Message to the worker: this word, a tab, and why the state cannot be saved; empty: it can.
+inline constexpr std::string_view kDiskError = "disk-error";
+
 class ParentLine {
  public:
   static constexpr std::size_t kMaxBytes = 128 * 1024;

@@ -18,7 +18,7 @@ namespace tempo::daemon {
 class RefusedPeers {
  public:
   static constexpr std::size_t kMaxEntries = 32;
-  static constexpr Nanos kExpiry = 30s;
+  static constexpr Nanos kExpiry = 10s;
   // A machine that has not answered for this time does not hear this one, or is not heard.
   static constexpr Nanos kMuteAfter = 5s;
 

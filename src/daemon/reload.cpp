@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <type_traits>
 #include <utility>
 
 #include <fmt/core.h>
 
 #include "base/json.h"
+#include "protocol/wire/liveness.h"
 
 namespace tempo::daemon {
 namespace {
@@ -20,7 +22,14 @@ struct Row {
   void (*take)(Settings&, const Settings&) = nullptr;
   std::string (*write)(const Settings&) =
       nullptr;  // null: the worker does not need it; empty: not set
+  // Whether this change can take effect; null: every one.
+  bool (*can)(const Settings& before, const Settings& after) = nullptr;
+  std::string_view why{};  // reason why a change needs a restart; empty: none that matters to users
 };
+
+bool takes_effect(const Row& row, const Settings& before, const Settings& after) {
+  return row.take != nullptr && (row.can == nullptr || row.can(before, after));
+}
 
 template <auto Member>
 bool same(const Settings& a, const Settings& b) {
@@ -43,6 +52,38 @@ template <auto Member>
 bool same_source(const Settings& a, const Settings& b) {
   return std::ranges::equal(a.utc_sources, b.utc_sources, {}, Member, Member);
 }
+template <auto Member>
+void take_timer(Settings& into, const Settings& from) {
+  into.timing.*Member = from.timing.*Member;
+}
+template <auto Member>
+std::string write_timer(const Settings& settings) {
+  if constexpr (std::is_same_v<decltype(settings.timing.*Member), const Nanos&> ||
+                std::is_same_v<std::remove_cvref_t<decltype(settings.timing.*Member)>, Nanos>)
+    return fmt::format("{:.6f}", static_cast<double>((settings.timing.*Member).count()) * 1e-6);
+  else
+    return fmt::format("{}", settings.timing.*Member);
+}
+
+// Other processes are live for a period that the codec takes from the interval of exchanges at its
+// start.
+bool same_liveness(const Settings& before, const Settings& after) {
+  const auto period = [](const Settings& settings) {
+    return std::max<Nanos>(wire::Liveness::kLeastPeriod,
+                           wire::Liveness::kExchangesPerPeriod * settings.timing.adjtime);
+  };
+  return period(before) == period(after);
+}
+constexpr std::string_view kLiveness =
+    "the exchanges become so rare or so frequent that other machines are live for another time";
+constexpr std::string_view kLeases =
+    "leases of the old length may be in force on other machines; restart tempod on all machines, "
+    "one after the other";
+
+// A machine without locks has no lock service, and one with locks may hold some.
+bool keeps_locks(const Settings& before, const Settings& after) {
+  return (before.lock_expect == 0) == (after.lock_expect == 0);
+}
 
 // A JSON string is a TOML string too.
 std::string quoted(const std::string& text) {
@@ -59,9 +100,13 @@ std::string list(const Settings& settings) {
 using election::Timing;
 
 constexpr std::array kRows{
-    Row{"cluster", same<&Settings::cluster>},
+    Row{.key = "cluster",
+        .same = same<&Settings::cluster>,
+        .why = "locks and votes of this machine belong to the old cluster"},
     Row{"name", same<&Settings::name>},
-    Row{"profile", same<&Settings::profile>},
+    Row{"profile", same<&Settings::profile>, take<&Settings::profile>,
+        [](const Settings& settings) { return quoted(settings.profile); }, same_liveness,
+        kLiveness},
     Row{"port", same<&Settings::port>},
     Row{"interfaces", same<&Settings::interfaces>, take<&Settings::interfaces>,
         list<&Settings::interfaces>},
@@ -112,6 +157,12 @@ constexpr std::array kRows{
     Row{"user", same<&Settings::user>},
     Row{"hook", same<&Settings::hook>, take<&Settings::hook>},
     Row{"hook-user", same<&Settings::hook_user>, take<&Settings::hook_user>},
+    Row{"remote-read", same<&Settings::remote_read>, take<&Settings::remote_read>,
+        [](const Settings& settings) {
+          return quoted(settings.remote_read == config::RemoteRead::open  ? "open"
+                        : settings.remote_read == config::RemoteRead::off ? "off"
+                                                                          : "key");
+        }},
     Row{"realtime", same<&Settings::realtime>},
     Row{"system-call-filter", same<&Settings::system_call_filter>},
     Row{"machine-id", same<&Settings::machine_id>},
@@ -120,24 +171,45 @@ constexpr std::array kRows{
     Row{"ntp.serve", same<&Settings::ntp_serve>},
     Row{"ntp.servers", same<&Settings::ntp_servers>},
     Row{"ntp.feed", same<&Settings::ntp_feed>},
-    Row{"timers.adjtime-ms", same_timer<&Timing::adjtime>},
-    Row{"timers.loop-ms", same_timer<&Timing::loop>},
-    Row{"timers.election-min-ms", same_timer<&Timing::election_min>},
-    Row{"timers.election-max-ms", same_timer<&Timing::election_max>},
-    Row{"timers.startup-ms", same_timer<&Timing::startup>},
-    Row{"timers.no-master-ms", same_timer<&Timing::no_master>},
-    Row{"timers.candidate-ms", same_timer<&Timing::candidate>},
-    Row{"timers.accept-ms", same_timer<&Timing::accept>},
-    Row{"timers.consistency-ms", same_timer<&Timing::consistency>},
-    Row{"timers.conflict-ms", same_timer<&Timing::conflict>},
-    Row{"timers.retransmit-ms", same_timer<&Timing::retransmit>},
-    Row{"timers.sends", same_timer<&Timing::sends>},
-    Row{"timers.delay-ms", same_timer<&Timing::delay>},
-    Row{"timers.loops-per-election", same_timer<&Timing::loops_per_election>},
-    Row{"timers.loops-per-startup", same_timer<&Timing::loops_per_startup>},
-    Row{"locks.expect", same<&Settings::lock_expect>},
-    Row{"locks.lease-ms", same<&Settings::lock_lease>},
-    Row{"locks.lease-max-ms", same<&Settings::lock_lease_max>},
+    Row{"timers.adjtime-ms", same_timer<&Timing::adjtime>, take_timer<&Timing::adjtime>,
+        write_timer<&Timing::adjtime>, same_liveness, kLiveness},
+    Row{"timers.loop-ms", same_timer<&Timing::loop>, take_timer<&Timing::loop>,
+        write_timer<&Timing::loop>, same_liveness, kLiveness},
+    Row{"timers.election-min-ms", same_timer<&Timing::election_min>,
+        take_timer<&Timing::election_min>, write_timer<&Timing::election_min>, same_liveness,
+        kLiveness},
+    Row{"timers.election-max-ms", same_timer<&Timing::election_max>,
+        take_timer<&Timing::election_max>, write_timer<&Timing::election_max>, same_liveness,
+        kLiveness},
+    Row{"timers.startup-ms", same_timer<&Timing::startup>, take_timer<&Timing::startup>,
+        write_timer<&Timing::startup>, same_liveness, kLiveness},
+    Row{"timers.no-master-ms", same_timer<&Timing::no_master>, take_timer<&Timing::no_master>,
+        write_timer<&Timing::no_master>, same_liveness, kLiveness},
+    Row{"timers.candidate-ms", same_timer<&Timing::candidate>, take_timer<&Timing::candidate>,
+        write_timer<&Timing::candidate>, same_liveness, kLiveness},
+    Row{"timers.accept-ms", same_timer<&Timing::accept>, take_timer<&Timing::accept>,
+        write_timer<&Timing::accept>, same_liveness, kLiveness},
+    Row{"timers.consistency-ms", same_timer<&Timing::consistency>, take_timer<&Timing::consistency>,
+        write_timer<&Timing::consistency>, same_liveness, kLiveness},
+    Row{"timers.conflict-ms", same_timer<&Timing::conflict>, take_timer<&Timing::conflict>,
+        write_timer<&Timing::conflict>, same_liveness, kLiveness},
+    Row{"timers.retransmit-ms", same_timer<&Timing::retransmit>, take_timer<&Timing::retransmit>,
+        write_timer<&Timing::retransmit>, same_liveness, kLiveness},
+    Row{"timers.sends", same_timer<&Timing::sends>, take_timer<&Timing::sends>,
+        write_timer<&Timing::sends>, same_liveness, kLiveness},
+    Row{"timers.delay-ms", same_timer<&Timing::delay>, take_timer<&Timing::delay>,
+        write_timer<&Timing::delay>, same_liveness, kLiveness},
+    Row{"timers.loops-per-election", same_timer<&Timing::loops_per_election>,
+        take_timer<&Timing::loops_per_election>, write_timer<&Timing::loops_per_election>,
+        same_liveness, kLiveness},
+    Row{"timers.loops-per-startup", same_timer<&Timing::loops_per_startup>,
+        take_timer<&Timing::loops_per_startup>, write_timer<&Timing::loops_per_startup>,
+        same_liveness, kLiveness},
+    Row{"locks.expect", same<&Settings::lock_expect>, take<&Settings::lock_expect>,
+        [](const Settings& settings) { return fmt::format("{}", settings.lock_expect); },
+        keeps_locks, "locks begin and end with a start of tempod"},
+    Row{.key = "locks.lease-ms", .same = same<&Settings::lock_lease>, .why = kLeases},
+    Row{.key = "locks.lease-max-ms", .same = same<&Settings::lock_lease_max>, .why = kLeases},
     Row{"locks.delay-max-ms", same<&Settings::lock_delay_max>},
     Row{"locks.policy", same<&Settings::lock_policy>},
     Row{"locks.policy-host", same<&Settings::lock_policy_host>},
@@ -161,15 +233,20 @@ Difference difference(const Settings& before, const Settings& after) {
   Difference found;
   for (const Row& row : kRows)
     if (!row.same(before, after))
-      (row.take != nullptr ? found.now : found.restart).emplace_back(row.key);
+      (takes_effect(row, before, after) ? found.now : found.restart).emplace_back(row.key);
   return found;
 }
 
 Settings changed(const Settings& before, const Settings& after) {
   Settings settings = before;
   for (const Row& row : kRows)
-    if (row.take != nullptr) row.take(settings, after);
+    if (takes_effect(row, before, after)) row.take(settings, after);
   return settings;
+}
+
+std::string_view restart_reason(std::string_view key) {
+  const auto* const row = std::ranges::find(kRows, key, &Row::key);
+  return row == kRows.end() ? "" : row->why;
 }
 
 std::string reload_text(const Settings& settings, std::string_view keys) {

@@ -21,6 +21,9 @@ struct Difference {
 };
 Difference difference(const config::Settings& before, const config::Settings& after);
 
+// Why a change of this key needs a restart; empty: the key is read at the start only.
+std::string_view restart_reason(std::string_view key);
+
 // `before` with the values of `after` that can change at run time.
 config::Settings changed(const config::Settings& before, const config::Settings& after);
 

@@ -15,6 +15,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::IsSupersetOf;
 
 config::Settings with(const std::vector<std::string>& changes) {
   const auto settings = config::load_settings("", false, changes);
@@ -25,11 +26,43 @@ config::Settings with(const std::vector<std::string>& changes) {
 TEST(Reload, TellsRestartKeysApart) {
   const Difference found =
       difference(with({}), with({"may-lead=false", "port=99", "hook=/bin/true", "profile=fast"}));
-  EXPECT_THAT(found.now, ElementsAre("may-lead", "hook"));
-  EXPECT_EQ(found.restart.front(), "profile");  // and the timers of the profile
-  EXPECT_EQ(found.restart[1], "port");
+  EXPECT_THAT(found.restart, ElementsAre("port"));
+  EXPECT_EQ(found.now.front(), "profile");  // and the timers of the profile
+  EXPECT_THAT(found.now, IsSupersetOf({"may-lead", "hook", "timers.loop-ms"}));
   EXPECT_THAT(difference(with({}), with({})).now, IsEmpty());
   EXPECT_THAT(difference(with({}), with({})).restart, IsEmpty());
+}
+
+// Changes that could end locks or cut this machine off need a restart, and say why.
+TEST(Reload, RefusesUnsafeChangesWithAReason) {
+  for (const char* change : {"locks.lease-ms=1000", "locks.lease-max-ms=9000", "cluster=harbour"}) {
+    const Difference found = difference(with({"locks.expect=3"}), with({"locks.expect=3", change}));
+    ASSERT_EQ(found.restart.size(), 1U) << change;
+    EXPECT_FALSE(restart_reason(found.restart[0]).empty()) << change;
+    EXPECT_THAT(found.now, IsEmpty());
+  }
+  // Locks begin and end with a start.
+  EXPECT_THAT(difference(with({}), with({"locks.expect=3"})).restart, ElementsAre("locks.expect"));
+  EXPECT_THAT(difference(with({"locks.expect=3"}), with({})).restart, ElementsAre("locks.expect"));
+  EXPECT_THAT(difference(with({"locks.expect=3"}), with({"locks.expect=5"})).now,
+              ElementsAre("locks.expect"));
+  // `classic` exchanges every four minutes, so that processes are live for longer.
+  const Difference classic = difference(with({}), with({"profile=classic"}));
+  EXPECT_THAT(classic.now, IsEmpty());
+  EXPECT_EQ(classic.restart.front(), "profile");
+  EXPECT_EQ(changed(with({}), with({"profile=classic"})).profile, "lan");
+}
+
+TEST(Reload, CarriesTimersAndVotersToTheWorker) {
+  const config::Settings sent = with({"profile=fast", "timers.loop-ms=5.05", "locks.expect=5"});
+  const auto message = parse_reload(reload_text(sent, ""));
+  ASSERT_TRUE(message) << message.error();
+  const config::Settings after = changed(with({"locks.expect=3"}), message->settings);
+  EXPECT_EQ(after.profile, "fast");
+  EXPECT_EQ(after.timing.loop, 5'050us);
+  EXPECT_EQ(after.timing.sends, sent.timing.sends);
+  EXPECT_EQ(after.timing.election_min, sent.timing.election_min);
+  EXPECT_EQ(after.lock_expect, 5);
 }
 
 // Every key is reported under its own name when its value differs. The value need not be consistent
@@ -46,6 +79,7 @@ TEST(Reload, HasEveryKeyOfTheSettings) {
                                           std::string("none"),
                                           std::string("error"),
                                           std::string("available"),
+                                          std::string("open"),
                                           std::string("etcd"),
                                           std::string("utc"),
                                           std::vector<std::string>{"10.0.0.1"},

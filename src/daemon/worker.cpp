@@ -1,7 +1,9 @@
 #include "daemon/worker.h"
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
+#include <cstring>
 #include <utility>
 #include <variant>
 
@@ -18,6 +20,7 @@
 #include "machine/overloaded.h"
 #include "platform/clocks/boot_clock.h"
 #include "platform/whole_file.h"
+#include "tempo_version.h"
 
 namespace tempo::daemon {
 namespace {
@@ -109,6 +112,7 @@ Worker::Worker(const DaemonIdentity& identity, Instruments instruments, const Pa
                   .transport = &transport_,
                   .oscillator = instruments_.oscillator.get(),
                   .draw = &draw_}),
+      remote_queries_(static_cast<std::uint32_t>(std::to_underlying(identity_.nonce))),
       started_(now()),
       keys_since_(started_),
       next_housekeeping_(started_ + kHousekeeping) {
@@ -232,11 +236,51 @@ void Worker::check_id() {
 void Worker::receive_diagnostic(std::uint8_t network, NodeId from,
                                 const wire::DiagnosticBody& body) {
   remote_diagnosis_.receive(from, body);
+  remote_queries_.receive(from, body);
+  if (body.kind == wire::DiagnosticBody::Kind::query) return answer_query(from, body);
   reelect_.receive(network, from, body);
   if (body.kind != wire::DiagnosticBody::Kind::ask) return;
-  for (const wire::DiagnosticBody& answer :
-       remote_diagnosis_.answer(now(), body, findings_in(snapshot())))
+  for (const wire::DiagnosticBody& answer : remote_diagnosis_.answer(now(), body, findings()))
     transport_.send(network, from, answer);
+}
+
+void Worker::answer_query(NodeId from, const wire::DiagnosticBody& body) {
+  const auto line = [this](ipc::Verb verb) -> Result<std::string> {
+    const config::Settings& settings = identity_.settings;
+    if (settings.remote_read == config::RemoteRead::off)
+      return std::unexpected("it answers no questions of other machines: remote-read is \"off\"");
+    if (settings.remote_read == config::RemoteRead::key && identity_.keys.accepts_unsealed())
+      return std::unexpected(
+          "it accepts datagrams without a key, so it answers no questions of other machines; use a "
+          "key, or set remote-read = \"open\" there");
+    if (!line_for_members_) return std::unexpected("it has no control server");
+    return line_for_members_(verb);
+  };
+  for (const wire::DiagnosticBody& answer : remote_queries_.answer(now(), from, body, line))
+    transport_.send(from, answer);
+}
+
+Result<std::uint32_t> Worker::ask_member(std::string_view host, ipc::Verb verb) {
+  const wire::Codec& codec = transport_.codec();
+  std::vector<NodeId> found;
+  codec.directory().for_each([&](const wire::Directory::Host& known) {
+    if (known.heard && (known.name.text() == host || id_text(codec, known.node) == host ||
+                        transport_.links().address_of(known.node) == host))
+      found.push_back(known.node);
+  });
+  if (host == identity_.name || host == id_text(codec, codec.self()))
+    return std::unexpected(fmt::format("{} is this machine; ask without -H", host));
+  if (found.empty())
+    return std::unexpected(
+        fmt::format("no member is named '{}'; 'tempo members' lists them", host));
+  if (found.size() > 1)
+    return std::unexpected(fmt::format(
+        "more than one member is named '{}'; use its id (see 'tempo members --json')", host));
+  const auto question = remote_queries_.ask(now(), found.front(), verb);
+  if (!question)
+    return std::unexpected(fmt::format("{} questions to other members are open; try again later",
+                                       RemoteQueries::kMaxOpen));
+  return *question;
 }
 
 Result<ipc::Invited> Worker::invite() {
@@ -313,6 +357,10 @@ void Worker::receive_from_parent() {
   const std::string text = parent_->receive();
   if (text.starts_with(kLocksNotWritten))
     return set_record_error(text.substr(kLocksNotWritten.size() + 1));
+  if (text.starts_with(kDiskError)) {
+    disk_error_ = text.substr(kDiskError.size() + 1);
+    return;
+  }
   if (!text.starts_with(kLocksWritten)) {
     if (!text.empty()) reload(text);
     return;
@@ -334,15 +382,40 @@ void Worker::set_record_error(const std::string& error) {
 void Worker::reload(std::string_view text) {
   const auto message = parse_reload(text);
   if (!message) return log_error(fmt::format("reload: {}", message.error()));
+  const std::uint8_t expected = identity_.settings.lock_expect;
   identity_.settings = changed(identity_.settings, message->settings);
+  // Voters that are agreed stay; before that the number is part of the agreement.
+  if (expected != identity_.settings.lock_expect && !locks_.health().agreed) {
+    identity_.settings.lock_expect = expected;
+    log_warning(fmt::format(
+        "reload: locks.expect stays {}: the voters are not agreed yet; restart tempod", expected));
+  }
   if (message->keys.lines() != identity_.keys.lines()) keys_since_ = now();
   identity_.keys = message->keys;
   transport_.codec().set_keys(identity_.keys);
   warn_of_keys();
+  rules_.timing = identity_.settings.timing;
   sync_rules_ = sync_rules(identity_.settings);
   set_log_level(identity_.settings.log_level);
   for (std::uint8_t i = 0; i < transport_.links().count(); ++i) set_leadership(i);
   update_networks(true);
+}
+
+// One line with everything that decides what this daemon does.
+void Worker::log_start() const {
+  const config::Settings& settings = identity_.settings;
+  std::string networks;
+  for (std::uint8_t i = 0; i < transport_.links().count(); ++i)
+    networks += (networks.empty() ? "" : ", ") + transport_.links().label(i);
+  const std::string key =
+      identity_.keys.empty() ? "no key" : "key " + auth::key_name_of(identity_.keys.sealing_id());
+  log_info(fmt::format(
+      "tempod {} starts: {}; name {}, cluster {}, profile {}, {}, networks {}, clock {}{}",
+      kTempoVersion,
+      identity_.configuration.empty() ? "no configuration file" : identity_.configuration,
+      identity_.name, settings.cluster, settings.profile, key, networks.empty() ? "none" : networks,
+      clock_name(settings.clock),
+      settings.lock_expect == 0 ? "" : fmt::format(", {} voters", settings.lock_expect)));
 }
 
 void Worker::warn_of_keys() const {
@@ -367,14 +440,16 @@ int Worker::run() {
     locks_.use_etcd(loop_, identity_.settings.etcd_socket, identity_.host);
   host_.start();
   for (std::uint8_t i = 0; i < links.count(); ++i) join(i);
+  log_start();
   warn_of_keys();
   describe_self();
   announcer_.start();
   notifier_.ready("looking for a master");
 
   while (!stopping_) {
-    const sys::Loop::Round round = loop_.wait(
-        std::min({host_.deadline(), next_housekeeping_, reelect_.next(), announcer_.deadline()}));
+    const sys::Loop::Round round =
+        loop_.wait(std::min({host_.deadline(), next_housekeeping_, reelect_.next(),
+                             announcer_.deadline(), remote_queries_.next()}));
     if (round.suspended > Nanos{0}) {
       stop_after_suspension(round.suspended);
       return kSuspended;
@@ -386,6 +461,8 @@ int Worker::run() {
     host_.wake();
     reelect_.send_due();
     announcer_.wake();
+    for (const RemoteQueries::Question& question : remote_queries_.due(now()))
+      transport_.send(question.to, question.body);
     if (now() >= next_housekeeping_) housekeeping();
     if (each_round_) each_round_();
   }
@@ -404,7 +481,23 @@ void Worker::housekeeping() {
   host_.repeat_write();  // the message to the parent may have been lost
   locks_.each_second();
   describe_self();
+  note_losses();
   notifier_.alive();
+}
+
+// Datagrams that the kernel did not send since the last call.
+void Worker::note_losses() {
+  const sys::Losses losses = transport_.links().losses();
+  for (const auto& [error, count] : losses.unsent) {
+    const auto before = losses_.unsent.find(error);
+    const std::uint64_t more = count - (before == losses_.unsent.end() ? 0 : before->second);
+    if (more == 0) continue;
+    const char* const name = strerrorname_np(error);
+    send_error_ = fmt::format("{} ({}): {} datagrams in the last second",
+                              name == nullptr ? "unknown" : name, std::strerror(error), more);
+    send_failed_ = now();
+  }
+  losses_ = losses;
 }
 
 // For the next announcement.
@@ -464,6 +557,7 @@ obs::Snapshot Worker::snapshot() {
                         .duplicate_id = duplicate_id_,
                         .clock_error = clock_.error(),
                         .utc_warnings = clock_.warnings(),
+                        .disk_error = disk_error_,
                         .incompatible_peer = incompatible_peers_.about(now()),
                         .unsent = transport_.unsent(),
                         .stalls = stalls_,
@@ -474,6 +568,27 @@ obs::Snapshot Worker::snapshot() {
                         .lock_counts = locks_.counts(),
                         .locks = locks_.configured() ? locks_.status() : "",
                         .groups = groups_.known()});
+}
+
+std::vector<ipc::Finding> Worker::findings() {
+  constexpr Nanos kRecent = 10s;
+  Observations seen{.shot = snapshot(),
+                    .locks = locks_.health(),
+                    .key_warning = key_warning(identity_.keys),
+                    .clock_error = clock_.error(),
+                    .incompatible_peer = incompatible_peers_.about(now()),
+                    .crowding = crowding_warning(transport_.codec().directory(), now()),
+                    .network_error = transport_.links().errors(),
+                    .disk_error = disk_error_,
+                    .duplicate_id = duplicate_id_};
+  if (!send_error_.empty() && now() - send_failed_ <= kRecent) seen.send_error = send_error_;
+  for (const RefusedPeers::Entry& entry : refused_peers_.entries(now()))
+    seen.refused.push_back(
+        {.address = entry.address.text(),
+         .reason = std::string(wire::name_of(entry.reason)),
+         .for_s = std::chrono::duration<double>(entry.last - entry.first).count(),
+         .count = entry.count});
+  return findings_in(seen);
 }
 
 }  // namespace tempo::daemon

@@ -17,6 +17,7 @@
 #include "api/snapshot.h"
 #include "daemon/control/reelect_driver.h"
 #include "daemon/control/remote_diagnosis.h"
+#include "daemon/control/remote_queries.h"
 #include "daemon/daemon_identity.h"
 #include "daemon/drivers/announcer.h"
 #include "daemon/drivers/clock_driver.h"
@@ -64,6 +65,7 @@ class Worker {
 
   // --- for the control server ---
   obs::Snapshot snapshot();
+  std::vector<ipc::Finding> findings();
   node::Reading reading() const { return clock_.reading(); }
   std::uint32_t timescale_generation() const {
     return host_.machine().node().sync().timescale_generation();
@@ -86,6 +88,17 @@ class Worker {
   void ask_keys();
   bool members_answered();
   std::vector<ipc::MemberFindings> member_findings() const;
+  // Asks one member, named by name or id, what it would answer a local client; returns the number
+  // of the question. The error is a sentence for users.
+  Result<std::uint32_t> ask_member(std::string_view host, ipc::Verb verb);
+  std::optional<Result<std::string>> member_answer(std::uint32_t question) {
+    return remote_queries_.result(now(), question);
+  }
+  void withdraw_question(std::uint32_t question) { remote_queries_.withdraw(question); }
+  // `line` makes the answers to such questions of other members.
+  void answer_members_with(std::function<std::string(ipc::Verb)> line) {
+    line_for_members_ = std::move(line);
+  }
   // Called after every round of the loop, at least four times a second.
   void each_round(std::function<void()> callback) { each_round_ = std::move(callback); }
 
@@ -100,6 +113,7 @@ class Worker {
   void join(std::uint8_t network);
   void set_leadership(std::uint8_t network);
   void receive_diagnostic(std::uint8_t network, NodeId from, const wire::DiagnosticBody& body);
+  void answer_query(NodeId from, const wire::DiagnosticBody& body);
   void receive_join(std::uint8_t network, const sys::Address& from,
                     std::span<const std::byte> request);
   void on_notice(const host::Host::Notice& notice);
@@ -110,6 +124,8 @@ class Worker {
   void warn_of_keys() const;
   void check_id();
   void describe_self();
+  void log_start() const;
+  void note_losses();
   void housekeeping();
   void stop_cleanly();
   void stop_after_suspension(Nanos span);
@@ -132,6 +148,8 @@ class Worker {
   ReelectDriver reelect_;
   Announcer announcer_;
   RemoteDiagnosis remote_diagnosis_;
+  RemoteQueries remote_queries_;
+  std::function<std::string(ipc::Verb)> line_for_members_;  // empty: there is no control server
   IncompatiblePeers incompatible_peers_;
   RefusedPeers refused_peers_;
   auth::Invitations invitations_;
@@ -141,6 +159,10 @@ class Worker {
   Instant keys_since_;  // start, or the last change of the keys
   Instant next_housekeeping_;
   std::uint64_t stalls_ = 0;
+  std::string disk_error_;     // of the parent; empty: none
+  sys::Losses losses_;         // at the last housekeeping
+  std::string send_error_;     // sentence about the last datagrams that were not sent
+  Instant send_failed_;        // time of `send_error_`, valid unless it is empty
   bool duplicate_id_ = false;  // another machine has the id of this host: do not lead
   bool stopping_ = false;
 };

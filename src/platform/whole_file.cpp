@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/fnv.h"
@@ -258,6 +259,19 @@ Result<void> write_record(const std::string& path, std::string_view text) {
       ::rename(path.c_str(), previous_of(path).c_str()) != 0)
     return write_failure(previous_of(path), errno);
   return put_in_place(fresh, path);
+}
+
+std::string space_error(const std::string& directory) {
+  constexpr std::uint64_t kLeast = 64 * 1024;  // bytes; the files of the state are smaller
+  struct statvfs system{};
+  if (::statvfs(directory.c_str(), &system) != 0) return "";
+  if ((system.f_flag & ST_RDONLY) != 0)
+    return fmt::format("the file system of {} is read-only", directory);
+  const bool root = ::geteuid() == 0;
+  const std::uint64_t left = (root ? system.f_bfree : system.f_bavail) * system.f_frsize;
+  if (system.f_blocks != 0 && left < kLeast)
+    return fmt::format("the file system of {} is full: {} bytes left", directory, left);
+  return "";
 }
 
 }  // namespace tempo::sys

@@ -50,6 +50,10 @@ Result<void> write_secret(const std::string& path, std::string_view text, WriteM
 // Removes a file. Its name is gone from the disk when this returns.
 Result<void> remove_file(const std::string& path);
 
+// Why no file can be written on the file system of this directory: it is full or read-only. Empty:
+// files can be written, or the directory cannot be examined.
+std::string space_error(const std::string& directory);
+
 struct Record {
   FileState state = FileState::absent;  // absent: both generations are
   std::string text{};                   // good: the text of the last `write_record`

@@ -242,5 +242,13 @@ TEST_F(WholeFile, ADamagedGenerationDoesNotReplaceAnIntactOne) {
   EXPECT_EQ(read_record(path_, 100).previous, "one");
 }
 
+TEST(SpaceError, IsEmptyWhereFilesCanBeWritten) {
+  EXPECT_EQ(space_error(std::filesystem::temp_directory_path().string()), "");
+  EXPECT_EQ(space_error("/nonexistent"), "");
+}
+
+// /proc has no space at all, and says so with a size of zero.
+TEST(SpaceError, AFileSystemWithoutASizeIsNotFull) { EXPECT_EQ(space_error("/proc"), ""); }
+
 }  // namespace
 }  // namespace tempo::sys

@@ -33,7 +33,8 @@ class DaemonStart : public testing::Test {
     return all;
   }
   static bool ready(Child& tempod) {
-    return tempod.read_until([&] { return tempod.err().find(" -> ") != std::string::npos; });
+    return tempod.read_until(
+        [&] { return tempod.err().find("became-master") != std::string::npos; });
   }
   std::string key() const { return directory_ + "/key"; }
   void put_key(const std::string& text, mode_t mode = 0600) const {

@@ -520,14 +520,14 @@ TEST(EveryCommand, HasHelpWithExamplesAndStatuses) {
 // --- doctor ---
 
 TEST(DoctorCommand, IncludesTheFindingsOfTempod) {
-  const FakeDaemon daemon(
-      {{"doctor",
-        {ipc::findings_line({{"problem", "the clock cannot be set", "give CAP_SYS_TIME"}})}}});
+  const FakeDaemon daemon({{"doctor",
+                            {ipc::findings_line({{"problem", "the clock cannot be set",
+                                                  "give CAP_SYS_TIME", "T029", "EPERM"}})}}});
   const Ended ended = run(daemon, "doctor --config /nonexistent/tempo.toml");
   EXPECT_EQ(ended.status, 1);
   EXPECT_THAT(ended.out, HasSubstr("ok       tempod answers at " + daemon.path() + "\n"));
-  EXPECT_THAT(ended.out,
-              HasSubstr("problem  the clock cannot be set\n         -> give CAP_SYS_TIME\n"));
+  EXPECT_THAT(ended.out, HasSubstr("problem  T029 the clock cannot be set\n         EPERM\n"
+                                   "         -> give CAP_SYS_TIME\n"));
   EXPECT_THAT(lines_of(ended.out).back(), ::testing::MatchesRegex("[0-9]+ problems? found\\."));
   for (const json& finding : parsed(run(daemon, "doctor --json")))
     EXPECT_TRUE(finding["what"].is_string() && finding["level"].is_string());
@@ -548,8 +548,8 @@ TEST(DoctorCommand, AsksAllMembers) {
   EXPECT_THAT(daemon.asked()[0], R"({"v":1,"do":"doctor","all":true})");
   EXPECT_THAT(ended.out, HasSubstr("ok       stern: no problems found\n"));
   EXPECT_THAT(ended.out, HasSubstr("problem  mast: it burns\n         -> put it out\n"));
-  EXPECT_THAT(ended.out, HasSubstr("note     mast: 1 finding lost\n"));
-  EXPECT_THAT(ended.out, HasSubstr("problem  keel: does not answer\n"));
+  EXPECT_THAT(ended.out, HasSubstr("note     T040 mast: 1 finding lost\n"));
+  EXPECT_THAT(ended.out, HasSubstr("problem  T036 keel: does not answer\n"));
 }
 
 TEST(DoctorCommand, FindsMistakesInTheConfiguration) {
@@ -559,7 +559,7 @@ TEST(DoctorCommand, FindsMistakesInTheConfiguration) {
       tempo("doctor --socket /nonexistent/sock --timeout 10ms --config " + file.path());
   EXPECT_EQ(ended.status, 1);
   EXPECT_THAT(ended.out, HasSubstr(file.path() + ":1:1: unknown key 'prot'; did you mean 'port'?"));
-  EXPECT_THAT(ended.out, HasSubstr("problem  tempod is not running here"));
+  EXPECT_THAT(ended.out, HasSubstr("problem  T001 tempod is not running here"));
 }
 
 // --- colours ---

@@ -11,6 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "api/finding_codes.h"
 #include "api/snapshot.h"
 #include "lab_program.h"
 
@@ -191,6 +192,23 @@ TEST(Manual, IsWellFormed) {
     for (const char* section : {"NAME", "SYNOPSIS", "DESCRIPTION", "FILES", "SEE ALSO"})
       EXPECT_TRUE(sections.contains(section)) << name << " lacks " << section;
   }
+}
+
+// Each code of `tempo doctor` has one section with its title, in their order, and a cure.
+TEST(Troubleshooting, ExplainsEveryCodeOfTheDoctor) {
+  std::ifstream page(TEMPO_TROUBLESHOOTING);
+  ASSERT_TRUE(page) << "the page does not exist";
+  std::vector<std::string> headings;
+  std::size_t cures = 0;
+  for (std::string line; std::getline(page, line);) {
+    if (line.starts_with("### T")) headings.push_back(line.substr(4));
+    if (line.starts_with("- Cure: ")) ++cures;
+  }
+  std::vector<std::string> wanted;
+  for (const ipc::FindingKind& kind : ipc::kFindingKinds)
+    wanted.push_back(std::string(kind.code) + ": " + std::string(kind.title));
+  EXPECT_EQ(headings, wanted);
+  EXPECT_EQ(cures, wanted.size());
 }
 
 }  // namespace

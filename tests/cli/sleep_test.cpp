@@ -22,6 +22,7 @@ class TwoDaemons : public ::testing::Test {
         "{} ASAN_OPTIONS=verify_asan_link_order=0 {} --config /dev/null --cluster sleep-{} "
         "--name {} --profile fast --port {} --clock none --state-dir {}/{} --socket {}/{}/socket "
         "--set user=\"\" --set realtime=false --set machine-id=\"{}\" --set key-file=\"\" "
+        "--set log-level=debug "
         "--set bind=[\"127.{}.7.{}\"] --set broadcast=\"127.255.255.255\"",
         environment, TEMPO_TEMPOD, getpid(), name, 20'000 + getpid() % 10'000, directory_, name,
         directory_, name, name, 64 + getpid() % 128, number));

@@ -175,6 +175,11 @@ void Host::start() {
   process_ = spawn(arguments, directory() + "/log");
 }
 
+void Host::set_arguments(std::vector<std::string> arguments, bool keyless) {
+  options_.arguments = std::move(arguments);
+  options_.keyless = keyless;
+}
+
 void Host::stop() {
   if (process_ <= 0) return;
   ::kill(process_, SIGTERM);

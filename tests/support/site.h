@@ -50,7 +50,9 @@ class Host {
   Host& operator=(const Host&) = delete;
 
   void start();  // starts tempod in its namespace
-  void stop();   // stops it cleanly and waits
+  // For the next start: the arguments after all others, and whether it has no key.
+  void set_arguments(std::vector<std::string> arguments, bool keyless = false);
+  void stop();  // stops it cleanly and waits
   bool running() const { return process_ > 0; }
   pid_t parent() const { return process_; }
   pid_t worker() const;       // 0: none

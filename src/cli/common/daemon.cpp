@@ -42,7 +42,9 @@ std::expected<client::Client, int> connect(const DaemonArguments& arguments) {
 
 std::expected<ipc::Reply, int> ask(const DaemonArguments& arguments, const ipc::Request& request) {
   TRY(client, connect(arguments));
-  auto reply = client.ask(request);
+  ipc::Request asked = request;
+  if (!arguments.host.empty()) asked.host = arguments.host;
+  auto reply = client.ask(asked);
   if (!reply) return std::unexpected(report(reply.error()));
   return *std::move(reply);
 }

@@ -17,6 +17,7 @@ struct DaemonArguments {
   std::string socket = client::kDefaultSocket;
   std::string timeout = "5s";  // longest wait for an answer
   bool json = false;
+  std::string host{};  // member that tempod asks; empty: tempod answers itself
 };
 
 // Each returns the answer, or the exit status after it has printed an error.

@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include "api/finding_codes.h"
 #include "api/settings.h"
 #include "cli/common/exit_codes.h"
 #include "cli/common/output.h"
@@ -18,8 +19,14 @@
 namespace tempo::cli {
 namespace {
 
+using ipc::FindingCode;
+
 constexpr const char* kNft = "/usr/sbin/nft";
 constexpr std::size_t kMaxRules = 1U << 20;
+
+ipc::Finding finding(const char* level, FindingCode code, std::string what, std::string cure) {
+  return {level, std::move(what), std::move(cure), std::string(name_of(code)), ""};
+}
 
 // The level, 8 columns wide, coloured on a terminal.
 std::string level_text(const std::string& level) {
@@ -35,7 +42,8 @@ void append(Findings& all, const Findings& more) {
 Findings firewall_here(std::uint16_t port) {
   if (access(kNft, X_OK) != 0) return {};
   if (geteuid() != 0)
-    return {{"note", "only root can read the firewall rules", "run 'sudo tempo doctor'"}};
+    return {finding("note", FindingCode::no_permission, "only root can read the firewall rules",
+                    "run 'sudo tempo doctor'")};
   std::FILE* pipe = popen("/usr/sbin/nft list ruleset 2>/dev/null", "r");
   if (pipe == nullptr) return {};
   std::string rules;
@@ -51,17 +59,19 @@ Findings firewall_here(std::uint16_t port) {
 // The findings of a member, each with the member's name.
 Findings member_findings(const ipc::MemberFindings& member) {
   if (!member.answered)
-    return {{"problem", fmt::format("{}: does not answer", member.name),
-             "check that tempod runs there with the same key and cluster"}};
+    return {finding("problem", FindingCode::no_answer,
+                    fmt::format("{}: does not answer", member.name),
+                    "check that tempod runs there with the same key and cluster")};
   Findings findings;
-  for (const ipc::Finding& finding : member.findings)
-    findings.push_back(
-        {finding.level, fmt::format("{}: {}", member.name, finding.what), finding.cure});
+  for (ipc::Finding found : member.findings) {
+    found.what = fmt::format("{}: {}", member.name, found.what);
+    findings.push_back(std::move(found));
+  }
   if (member.missing > 0)
-    findings.push_back({"note",
-                        fmt::format("{}: {} finding{} lost", member.name, member.missing,
-                                    member.missing == 1 ? "" : "s"),
-                        "run 'tempo doctor --all' again"});
+    findings.push_back(finding("note", FindingCode::findings_lost,
+                               fmt::format("{}: {} finding{} lost", member.name, member.missing,
+                                           member.missing == 1 ? "" : "s"),
+                               "run 'tempo doctor --all' again"));
   if (findings.empty())
     findings.push_back({"ok", fmt::format("{}: no problems found", member.name), ""});
   return findings;
@@ -71,17 +81,63 @@ Findings member_findings(const ipc::MemberFindings& member) {
 Findings daemon_findings(const DoctorArguments& all_arguments, Nanos timeout, bool& running) {
   const DaemonArguments& arguments = all_arguments.daemon;
   auto client = client::Client::connect(arguments.socket, timeout);
-  if (!client) return {{"problem", client.error().message, ""}};
+  const auto silent = [](const std::string& message) {
+    return Findings{finding("problem", FindingCode::tempod_silent, message,
+                            "start it with 'systemctl start tempod'; if it does not start, see "
+                            "'journalctl -u tempod'")};
+  };
+  if (!client) return silent(client.error().message);
   ipc::Request request = request_of(ipc::Verb::doctor);
   request.all = all_arguments.all;
+  request.host = arguments.host;
   const auto own = client->ask(request);
-  if (!own) return {{"problem", own.error().message, ""}};
+  if (!own && !arguments.host.empty())
+    return {finding("problem", FindingCode::no_answer, own.error().message,
+                    "check the key, and 'remote-read' in tempo.toml on that machine")};
+  if (!own) return silent(own.error().message);
   running = true;
-  Findings findings{{"ok", fmt::format("tempod answers at {}", arguments.socket), ""}};
+  Findings findings{{"ok",
+                     fmt::format("tempod answers at {}",
+                                 arguments.host.empty() ? arguments.socket : arguments.host),
+                     ""}};
   if (const auto more = ipc::findings_of(*own)) append(findings, *more);
   if (const auto members = ipc::members_findings_of(*own); members && all_arguments.all)
     for (const ipc::MemberFindings& member : *members) append(findings, member_findings(member));
   return findings;
+}
+
+// What this program sees itself.
+Findings local_findings(const config::Settings& settings, bool running) {
+  Findings findings = rival_findings("/proc", settings);
+  append(findings, interface_findings("/sys", settings));
+  for (const std::string& name : broadcast_interfaces("/sys"))
+    if (settings.interfaces.empty() || std::ranges::count(settings.interfaces, name) > 0)
+      append(findings, stamp_findings(name));
+  append(findings, port_findings("/proc", settings.port, running));
+  append(findings, firewall_here(settings.port));
+  append(findings, key_findings(settings));
+  return findings;
+}
+
+// Leaves out what tempod has already said. A firewall is the likely cause if no member is heard.
+void append_local(Findings& all, const Findings& local) {
+  const auto has = [&](FindingCode code) {
+    return std::ranges::count(all, name_of(code), &ipc::Finding::code) > 0;
+  };
+  const bool unheard = has(FindingCode::alone) || has(FindingCode::cut_off);
+  const bool no_key = has(FindingCode::no_key);
+  for (ipc::Finding found : local) {
+    if (no_key && found.code == name_of(FindingCode::no_key)) continue;
+    if (unheard && found.code == name_of(FindingCode::firewall)) found.level = "problem";
+    all.push_back(std::move(found));
+  }
+}
+
+void print_finding(const ipc::Finding& found) {
+  print("{} {}{}\n", level_text(found.level), found.code.empty() ? "" : found.code + ' ',
+        found.what);
+  if (!found.evidence.empty()) print("         {}\n", found.evidence);
+  if (!found.cure.empty()) print("         -> {}\n", found.cure);
 }
 
 }  // namespace
@@ -92,33 +148,28 @@ int doctor(const DoctorArguments& arguments) {
 
   Findings findings;
   const auto loaded = config::load_settings(arguments.config, false, {});
-  if (!loaded)
+  if (!loaded && arguments.daemon.host.empty())
     for (const config::Mistake& mistake : loaded.error())
-      findings.push_back({"problem", mistake.where + ": " + mistake.what,
-                          "correct it and run 'tempod --check-config'"});
+      findings.push_back(finding("problem", FindingCode::bad_configuration,
+                                 mistake.where + ": " + mistake.what,
+                                 "correct it and run 'tempod --check-config'"));
   const config::Settings settings = loaded.value_or(config::Settings{});
   bool running = false;
   append(findings, daemon_findings(arguments, *timeout, running));
-  append(findings, rival_findings("/proc", settings));
-  append(findings, interface_findings("/sys", settings));
-  for (const std::string& name : broadcast_interfaces("/sys"))
-    if (settings.interfaces.empty() || std::ranges::count(settings.interfaces, name) > 0)
-      append(findings, stamp_findings(name));
-  append(findings, port_findings("/proc", settings.port, running));
-  append(findings, firewall_here(settings.port));
-  append(findings, key_findings(settings));
+  // The local checks are about this machine.
+  if (arguments.daemon.host.empty()) append_local(findings, local_findings(settings, running));
 
   std::size_t problems = 0;
   Json list = Json::array();
-  for (const ipc::Finding& finding : findings) {
-    problems += finding.level == "problem" ? 1U : 0U;
+  for (const ipc::Finding& found : findings) {
+    problems += found.level == "problem" ? 1U : 0U;
     list.push(Json::object()
-                  .add("level", finding.level)
-                  .add("what", finding.what)
-                  .add("cure", finding.cure));
-    if (!arguments.daemon.json)
-      print("{} {}{}\n", level_text(finding.level), finding.what,
-            finding.cure.empty() ? "" : "\n         -> " + finding.cure);
+                  .add("level", found.level)
+                  .add("code", found.code)
+                  .add("what", found.what)
+                  .add("evidence", found.evidence)
+                  .add("cure", found.cure));
+    if (!arguments.daemon.json) print_finding(found);
   }
   if (arguments.daemon.json)
     print_json(list);

@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/finding_codes.h"
 #include "platform/time_daemons.h"
 #include "protocol/auth/keyring.h"
 
@@ -31,11 +32,11 @@ constexpr std::size_t kMaxProcesses = 100'000;
 constexpr std::size_t kMaxKeyFile = 65536;
 
 ipc::Finding ok(std::string what) { return {"ok", std::move(what), ""}; }
-ipc::Finding note(std::string what, std::string cure) {
-  return {"note", std::move(what), std::move(cure)};
+ipc::Finding note(ipc::FindingCode code, std::string what, std::string cure) {
+  return {"note", std::move(what), std::move(cure), std::string(name_of(code)), ""};
 }
-ipc::Finding problem(std::string what, std::string cure) {
-  return {"problem", std::move(what), std::move(cure)};
+ipc::Finding problem(ipc::FindingCode code, std::string what, std::string cure) {
+  return {"problem", std::move(what), std::move(cure), std::string(name_of(code)), ""};
 }
 
 std::string first_line(const fs::path& path) {
@@ -70,7 +71,8 @@ Findings rival_findings(const std::string& proc, const config::Settings& setting
   Findings findings;
   for (const sys::RunningTimeDaemon& running : sys::running_time_daemons(proc)) {
     if (steers && running.steers_clock)
-      findings.push_back(problem(fmt::format("{} (process {}) also steers the clock",
+      findings.push_back(problem(ipc::FindingCode::second_time_daemon,
+                                 fmt::format("{} (process {}) also steers the clock",
                                              running.daemon.name, running.process),
                                  running.daemon.unit.empty()
                                      ? "stop it, or set clock = \"none\": then tempod only measures"
@@ -82,6 +84,7 @@ Findings rival_findings(const std::string& proc, const config::Settings& setting
   }
   if (findings.empty() && settings.trusted)
     findings.push_back(problem(
+        ipc::FindingCode::second_time_daemon,
         "this machine is configured as trusted, but no known program synchronizes its clock",
         "start chronyd or phc2sys"));
   else if (findings.empty())
@@ -108,27 +111,38 @@ Findings interface_findings(const std::string& sys, const config::Settings& sett
     if (std::ranges::find(usable, name) != usable.end()) continue;
     std::error_code error;
     if (fs::exists(fs::path(sys) / "class/net" / name, error))
-      findings.push_back(problem(fmt::format("interface {} is down or cannot broadcast", name),
+      findings.push_back(problem(ipc::FindingCode::interface_down,
+                                 fmt::format("interface {} is down or cannot broadcast", name),
                                  fmt::format("bring it up with 'ip link set {} up'", name)));
     else
-      findings.push_back(
-          problem(fmt::format("interface {} does not exist", name),
-                  "'ip link' lists the interfaces; correct 'interfaces' in tempo.toml"));
+      findings.push_back(problem(
+          ipc::FindingCode::interface_down, fmt::format("interface {} does not exist", name),
+          "'ip link' lists the interfaces; correct 'interfaces' in tempo.toml"));
   }
-  for (const std::string& name : usable) {
-    if (!settings.interfaces.empty() &&
-        std::ranges::find(settings.interfaces, name) == settings.interfaces.end())
-      continue;
+  const auto has_link = [&](const std::string& name) {
     const std::string state = first_line(fs::path(sys) / "class/net" / name / "operstate");
-    if (state == "down" || state == "lowerlayerdown")
-      findings.push_back(note(fmt::format("interface {} is up but has no link", name),
-                              "check the cable and the switch"));
-    else
+    return state != "down" && state != "lowerlayerdown";
+  };
+  std::vector<std::string> used = usable;
+  if (!settings.interfaces.empty())
+    std::erase_if(used, [&](const std::string& name) {
+      return std::ranges::count(settings.interfaces, name) == 0;
+    });
+  const bool any_link = std::ranges::any_of(used, has_link);
+  for (const std::string& name : used) {
+    if (has_link(name)) {
       findings.push_back(ok(fmt::format("interface {} is up and can broadcast", name)));
+      continue;
+    }
+    // An interface without a cable beside one with a cable is usual.
+    const std::string what = fmt::format("interface {} is up but has no link", name);
+    const std::string cure = "check the cable and the switch";
+    findings.push_back(any_link ? note(ipc::FindingCode::no_carrier, what, cure)
+                                : problem(ipc::FindingCode::no_carrier, what, cure));
   }
   if (findings.empty())
     findings.push_back(
-        problem("no interface that can broadcast is up",
+        problem(ipc::FindingCode::no_network, "no interface that can broadcast is up",
                 "bring one up with 'ip link set NAME up', or list the other machines as 'peers' in "
                 "tempo.toml"));
   return findings;
@@ -150,11 +164,11 @@ Findings port_findings(const std::string& proc, std::uint16_t port, bool ours) {
   }
   if (ours && taken) return {ok(fmt::format("UDP port {} is open", port))};
   if (ours)
-    return {
-        problem(fmt::format("tempod runs, but UDP port {} is not open", port),
-                "see 'journalctl -u tempod'; restart tempod if 'port' in tempo.toml has changed")};
+    return {problem(
+        ipc::FindingCode::port, fmt::format("tempod runs, but UDP port {} is not open", port),
+        "see 'journalctl -u tempod'; restart tempod if 'port' in tempo.toml has changed")};
   if (taken)
-    return {problem(fmt::format("another program uses UDP port {}", port),
+    return {problem(ipc::FindingCode::port, fmt::format("another program uses UDP port {}", port),
                     fmt::format("find it with 'ss -ulpn sport = :{}' and stop it, or set another "
                                 "port in tempo.toml on every machine",
                                 port))};
@@ -170,7 +184,8 @@ Findings firewall_findings(std::string_view ruleset, std::uint16_t port) {
   if (has(fmt::format("dport {}", port)))
     return {ok(fmt::format("the firewall (nft) has a rule for UDP port {}", port))};
   return {
-      note(fmt::format("a firewall (nft) drops packets and has no rule for UDP port {}", port),
+      note(ipc::FindingCode::firewall,
+           fmt::format("a firewall (nft) drops packets and has no rule for UDP port {}", port),
            fmt::format("accept it: 'nft insert rule inet filter input udp dport {} accept', with "
                        "the names of your table and chain",
                        port))};
@@ -182,35 +197,40 @@ Findings key_findings(const config::Settings& settings) {
   if (stat(path.c_str(), &status) != 0) {
     const int error = errno;
     if (error == EACCES)
-      return {
-          note(fmt::format("no permission to see the key file {}", path), "run doctor as root")};
+      return {note(ipc::FindingCode::no_permission,
+                   fmt::format("no permission to see the key file {}", path),
+                   "run doctor as root")};
     if (settings.key_file_given)
       return {problem(
+          ipc::FindingCode::key_file,
           fmt::format("the key file {} is missing ({})", path, std::strerror(error)),
           fmt::format("copy it from another machine, or write one with 'tempo keygen {}'", path))};
     return {
-        note("no key: any machine on this network can set the time",
+        note(ipc::FindingCode::no_key, "no key: any machine on this network can set the time",
              fmt::format("write one with 'tempo keygen {}' and copy it to every machine", path))};
   }
   Findings findings;
   if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0)
     findings.push_back(
-        problem(fmt::format("other users can read the key file {} (mode {:04o})", path,
+        problem(ipc::FindingCode::key_file,
+                fmt::format("other users can read the key file {} (mode {:04o})", path,
                             status.st_mode & 07777U),
                 fmt::format("run 'chmod 600 {}'; write a new key if another user may have read "
                             "this one",
                             path)));
   std::ifstream in(path, std::ios::binary);
   if (!in) {
-    findings.push_back(
-        note(fmt::format("no permission to read the key file {}", path), "run doctor as root"));
+    findings.push_back(note(ipc::FindingCode::no_permission,
+                            fmt::format("no permission to read the key file {}", path),
+                            "run doctor as root"));
     return findings;
   }
   std::string text;
   for (char c = 0; text.size() <= kMaxKeyFile && in.get(c);) text += c;
   const auto lines = auth::parse_keys(text);
   if (!lines) {
-    findings.push_back(problem(fmt::format("the key file {} is invalid: {}", path, lines.error()),
+    findings.push_back(problem(ipc::FindingCode::key_file,
+                               fmt::format("the key file {} is invalid: {}", path, lines.error()),
                                fmt::format("copy it from another machine, or write a new one with "
                                            "'tempo keygen --force {}'",
                                            path)));
@@ -219,6 +239,7 @@ Findings key_findings(const config::Settings& settings) {
   const auth::Keyring keys(*lines);
   if (keys.accepts_unsealed())
     findings.push_back(problem(
+        ipc::FindingCode::key_file,
         fmt::format("the key file {} accepts datagrams without a key: any machine on this network "
                     "can set the time",
                     path),
@@ -243,6 +264,7 @@ Findings stamp_findings(const std::string& interface) {
   close(socket);
   if (!known)
     return {note(
+        ipc::FindingCode::no_timestamps,
         fmt::format("interface {} does not report its timestamping capabilities", interface),
         "without kernel timestamps tempod takes them itself; 'tempo status' shows which it uses")};
   const bool software = (info.so_timestamping & SOF_TIMESTAMPING_TX_SOFTWARE) != 0;
@@ -250,7 +272,8 @@ Findings stamp_findings(const std::string& interface) {
   if (hardware) return {ok(fmt::format("interface {} has hardware timestamps", interface))};
   if (software) return {ok(fmt::format("interface {} has kernel timestamps", interface))};
   return {
-      note(fmt::format("the driver of interface {} does not timestamp sent datagrams", interface),
+      note(ipc::FindingCode::no_timestamps,
+           fmt::format("the driver of interface {} does not timestamp sent datagrams", interface),
            "expect a few microseconds of additional error; use another card or driver")};
 }
 

@@ -50,6 +50,8 @@ std::vector<std::string> lines_of(const Findings& findings) {
     lines.push_back(finding.level + ": " + finding.what);
     // Every problem and note has a cure, and nothing else has one.
     EXPECT_EQ(finding.cure.empty(), finding.level == "ok") << finding.what;
+    // The same holds for a code.
+    EXPECT_EQ(finding.code.empty(), finding.level == "ok") << finding.what;
   }
   return lines;
 }
@@ -105,6 +107,9 @@ TEST(Doctor, ChecksInterfaces) {
               ElementsAre("problem: interface eth1 is down or cannot broadcast",
                           "problem: interface eth9 does not exist",
                           "ok: interface eth0 is up and can broadcast"));
+  settings.interfaces = {"eth2"};
+  EXPECT_THAT(lines_of(interface_findings(system.root(), settings)),
+              ElementsAre("problem: interface eth2 is up but has no link"));
   settings.peers = {"192.0.2.7"};
   EXPECT_EQ(lines_of(interface_findings(system.root(), settings)).size(), 1U);
 }

@@ -43,7 +43,9 @@ std::optional<ipc::Reply> page_reply(const std::string& socket) {
 }
 
 std::expected<ipc::Reply, int> now_reply(const DaemonArguments& arguments) {
-  if (auto reply = page_reply(arguments.socket)) return *std::move(reply);
+  // The time page is that of this machine.
+  if (arguments.host.empty())
+    if (auto reply = page_reply(arguments.socket)) return *std::move(reply);
   return ask(arguments, request_of(ipc::Verb::now));
 }
 

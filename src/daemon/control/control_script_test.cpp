@@ -61,7 +61,7 @@ std::string masked(std::string line, std::string_view address) {
         "epoch_round"})
     mask(key, "<number>");
   for (const std::string_view key :
-       {"version", "user", "capabilities", "counters", "address", "master_id"})
+       {"version", "user", "capabilities", "counters", "address", "master_id", "evidence"})
     mask(key, "<text>");
   for (std::size_t at = line.find(address); at != std::string::npos; at = line.find(address, at))
     line.replace(at, address.size(), "<address>");

@@ -17,11 +17,6 @@
 namespace tempo::daemon {
 namespace {
 
-std::string_view clock_name(config::ClockKind kind) {
-  constexpr std::array<std::string_view, 3> kNames{"system", "software", "none"};
-  return kNames.at(static_cast<std::size_t>(kind));
-}
-
 std::string hex_id(HostId host) {
   return host == kNoHost ? "" : fmt::format("{:016x}", std::to_underlying(host));
 }
@@ -84,6 +79,8 @@ void add_host(const DaemonView& view, obs::Snapshot& shot) {
                     shot.id));
   if (!view.clock_error.empty()) shot.warnings.push_back(view.clock_error);
   for (const std::string& warning : view.utc_warnings) shot.warnings.push_back(warning);
+  if (!view.disk_error.empty())
+    shot.warnings.push_back(fmt::format("cannot save the state: {}", view.disk_error));
   if (!view.incompatible_peer.empty()) shot.warnings.push_back(view.incompatible_peer);
   if (std::string crowded = crowding_warning(view.codec->directory(), view.now); !crowded.empty())
     shot.warnings.push_back(std::move(crowded));
@@ -324,6 +321,11 @@ std::string lease_warning(const std::vector<obs::MemberView>& members) {
       "lease times differ, so that machines may get no locks: this machine has {}, {}; set the "
       "same 'lease-ms' and 'lease-max-ms' under [locks] in tempo.toml on every machine",
       lease_text(*self), others);
+}
+
+std::string_view clock_name(config::ClockKind kind) {
+  constexpr std::array<std::string_view, 3> kNames{"system", "software", "none"};
+  return kNames.at(static_cast<std::size_t>(kind));
 }
 
 std::string_view state_name(election::State state) {

@@ -32,6 +32,7 @@ struct DaemonView {
   bool duplicate_id = false;                // another machine has the id of this host
   std::string clock_error{};                // last error of the system clock; empty: none
   std::vector<std::string> utc_warnings{};  // one for each source of UTC that is outvoted
+  std::string disk_error{};                 // the state cannot be saved; empty: it can
   std::string incompatible_peer{};          // warning about an incompatible daemon; empty: none
   std::uint64_t unsent = 0;                 // messages to hosts whose address is unknown
   std::uint64_t stalls = 0;
@@ -47,6 +48,9 @@ obs::Snapshot make_snapshot(const DaemonView& view);
 
 // Why any machine on the network could become master, and the cure; empty: it needs a key.
 std::string key_warning(const auth::Keyring& keys);
+
+// Name of a clock for users, as in tempo.toml.
+std::string_view clock_name(config::ClockKind kind);
 
 // Name of an election state for users: the election's own name, except that a slave of the papers
 // is a follower.

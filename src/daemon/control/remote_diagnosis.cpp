@@ -8,6 +8,7 @@ namespace tempo::daemon {
 namespace {
 
 constexpr std::array<std::string_view, 3> kLevels{"ok", "note", "problem"};
+constexpr std::string_view kEvidence = " | ";
 constexpr std::string_view kCure = " -> ";
 
 std::uint8_t number_of(std::string_view level) {
@@ -15,13 +16,39 @@ std::uint8_t number_of(std::string_view level) {
   return static_cast<std::uint8_t>(found == kLevels.end() ? 1 : found - kLevels.begin());
 }
 
+// "T021 what | evidence -> cure"; the code, the evidence and the cure may be missing.
+std::string text_of(const ipc::Finding& finding) {
+  std::string text = finding.code.empty() ? "" : finding.code + ' ';
+  text += finding.what;
+  if (!finding.evidence.empty()) text += std::string(kEvidence) + finding.evidence;
+  if (!finding.cure.empty()) text += std::string(kCure) + finding.cure;
+  return text;
+}
+
+bool is_code(std::string_view word) {
+  return word.size() == 4 && word[0] == 'T' &&
+         word.find_first_not_of("0123456789", 1) == std::string_view::npos;
+}
+
+// Cuts the part after the first separator off `text`.
+std::string cut(std::string_view& text, std::string_view separator) {
+  const std::size_t at = text.find(separator);
+  if (at == std::string_view::npos) return "";
+  std::string part(text.substr(at + separator.size()));
+  text = text.substr(0, at);
+  return part;
+}
+
 ipc::Finding finding_of(const wire::DiagnosticBody& body) {
-  const std::string_view text = body.text.text();
-  const std::size_t cure = text.find(kCure);
-  ipc::Finding finding{.level = std::string(kLevels.at(body.level)),
-                       .what = std::string(text.substr(0, cure)),
-                       .cure = ""};
-  if (cure != std::string_view::npos) finding.cure = text.substr(cure + kCure.size());
+  std::string_view text = body.text.text();
+  ipc::Finding finding{.level = std::string(kLevels.at(body.level)), .what = "", .cure = ""};
+  finding.cure = cut(text, kCure);
+  finding.evidence = cut(text, kEvidence);
+  if (is_code(text.substr(0, text.find(' ')))) {
+    finding.code = text.substr(0, 4);
+    text.remove_prefix(std::min<std::size_t>(5, text.size()));
+  }
+  finding.what = text;
   return finding;
 }
 
@@ -64,8 +91,7 @@ std::vector<wire::DiagnosticBody> RemoteDiagnosis::answer(
     if (parts == 0) break;
     const ipc::Finding& finding = findings[i];
     body.level = number_of(finding.level);
-    body.text = wire::Text<wire::DiagnosticBody::kMaxText>(
-        finding.cure.empty() ? finding.what : finding.what + std::string(kCure) + finding.cure);
+    body.text = wire::Text<wire::DiagnosticBody::kMaxText>(text_of(finding));
   }
   return bodies;
 }

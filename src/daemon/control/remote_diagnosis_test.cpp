@@ -11,9 +11,12 @@ using testing::IsEmpty;
 
 constexpr Instant kNow{5s};
 constexpr NodeId kOther{7};
-const std::vector<ipc::Finding> kTwo{
-    {.level = "problem", .what = "the disk is full", .cure = "free some space"},
-    {.level = "note", .what = "the load is high", .cure = ""}};
+const std::vector<ipc::Finding> kTwo{{.level = "problem",
+                                      .what = "the disk is full",
+                                      .cure = "free some space",
+                                      .code = "T033",
+                                      .evidence = "0 bytes left"},
+                                     {.level = "note", .what = "the load is high", .cure = ""}};
 
 TEST(RemoteDiagnosis, CollectsEveryFinding) {
   RemoteDiagnosis asking;

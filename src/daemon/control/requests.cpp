@@ -6,7 +6,6 @@
 
 #include <fmt/core.h>
 
-#include "daemon/control/findings.h"
 #include "daemon/control/replies.h"
 
 namespace tempo::daemon {
@@ -87,6 +86,25 @@ Requests::Entry Requests::entry_of(ipc::Verb verb) {
   return {};
 }
 
+// The worker gives other members the lines that this object gives its clients.
+Requests::Requests(Worker& worker)
+    : worker_(&worker), locks_(worker), groups_(worker), streams_(worker) {
+  worker.answer_members_with([this](ipc::Verb verb) {
+    switch (verb) {
+      case ipc::Verb::members:
+        return ipc::members_line(obs::members_json(worker_->snapshot()));
+      case ipc::Verb::locks:
+        return locks_.list();
+      case ipc::Verb::doctor:
+        return ipc::findings_line(worker_->findings());
+      case ipc::Verb::now:
+        return now_line();
+      default:
+        return ipc::status_line(obs::to_json(worker_->snapshot()));
+    }
+  });
+}
+
 std::string Requests::answer(Connection& client, const std::string& line) {
   const auto request = ipc::parse_request(line);
   if (!request) return ipc::refusal_line(request.error());
@@ -97,6 +115,7 @@ std::string Requests::answer(Connection& client, const std::string& line) {
   // tempod was stopped or busy, and the client did not wait for it.
   if (client.hung_up && ipc::orders(request->verb)) return "";
   if (client.pending() >= Connection::kMaxPending) return too_many_pending();
+  if (ipc::asks_others(request->verb) && !request->host.empty()) return ask_other(client, *request);
   return (this->*entry.handler)(client, *request);
 }
 
@@ -117,7 +136,29 @@ std::string Requests::members(Connection& /*client*/, const ipc::Request& /*requ
   return ipc::members_line(obs::members_json(worker_->snapshot()));
 }
 
+// Another member answers.
+std::string Requests::ask_other(Connection& client, const ipc::Request& request) {
+  const auto refused = [](const std::string& message) {
+    return ipc::refusal_line({.code = ipc::Code::unavailable, .message = message});
+  };
+  const auto asked = worker_->ask_member(request.host, request.verb);
+  if (!asked) return refused(asked.error());
+  client.defer(
+      [this, refused, host = request.host, question = *asked]() -> std::optional<std::string> {
+        const auto line = worker_->member_answer(question);
+        if (!line) return std::nullopt;
+        if (!*line) return refused(fmt::format("{}: {}", host, line->error()));
+        return ipc::parse_reply(**line) ? **line : refused(fmt::format("{}: invalid answer", host));
+      },
+      [this, question = *asked] { worker_->withdraw_question(question); });
+  return "";
+}
+
 std::string Requests::now(Connection& /*client*/, const ipc::Request& /*request*/) {
+  return now_line();
+}
+
+std::string Requests::now_line() {
   const node::Reading reading = worker_->reading();
   return ipc::now_line({.time_ns = reading.time.time_since_epoch().count(),
                         .earliest_ns = reading.earliest.time_since_epoch().count(),
@@ -160,12 +201,12 @@ std::string Requests::trace(Connection& /*client*/, const ipc::Request& request)
 }
 
 std::string Requests::doctor(Connection& client, const ipc::Request& request) {
-  if (!request.all) return ipc::findings_line(findings_in(worker_->snapshot()));
+  if (!request.all) return ipc::findings_line(worker_->findings());
   worker_->ask_members();
   client.defer(
       [this]() -> std::optional<std::string> {
         if (!worker_->members_answered()) return std::nullopt;
-        return ipc::findings_line(findings_in(worker_->snapshot()), worker_->member_findings());
+        return ipc::findings_line(worker_->findings(), worker_->member_findings());
       },
       [] {});
   return "";

@@ -14,8 +14,9 @@ namespace tempo::daemon {
 
 class Requests {
  public:
-  explicit Requests(Worker& worker)
-      : worker_(&worker), locks_(worker), groups_(worker), streams_(worker) {}
+  explicit Requests(Worker& worker);
+  Requests(const Requests&) = delete;
+  Requests& operator=(const Requests&) = delete;
 
   // The reply to a line of a client; empty: it follows later.
   std::string answer(Connection& client, const std::string& line);
@@ -31,8 +32,10 @@ class Requests {
   };
   static Entry entry_of(ipc::Verb verb);
 
+  std::string ask_other(Connection& client, const ipc::Request& request);
   std::string status(Connection& client, const ipc::Request& request);
   std::string members(Connection& client, const ipc::Request& request);
+  std::string now_line();
   std::string now(Connection& client, const ipc::Request& request);
   std::string stream(Connection& client, const ipc::Request& request);
   std::string reelect(Connection& client, const ipc::Request& request);

@@ -55,7 +55,7 @@ void ElectionEvents::report_states(Instant now, const node::Node& node) {
       parts_.events->emit("two-masters", fmt::format("{}: another master is active on this network",
                                                      links.label(i)));
     const std::string master = parts_.transport->name_of(election->master());
-    log_info(fmt::format("{}: {} -> {} (epoch {}, master {})", links.label(i),
+    log_debug(fmt::format("{}: {} -> {} (epoch {}, master {})", links.label(i),
                          states_[i].empty() ? "-" : states_[i], state, election->followed().round,
                          master.empty() ? "none" : master));
     states_[i] = state;

@@ -56,6 +56,11 @@ class LockBackend {
   bool configured() const {
     return std::visit([](const auto& used) { return used.configured(); }, used_);
   }
+  // For `tempo doctor`; etcd has doctors of its own.
+  LockHealth health() const {
+    const auto* native = std::get_if<NativeLocks>(&used_);
+    return native != nullptr ? native->health() : LockHealth{};
+  }
   // In one or two sentences; includes how silent locks are decided if they are used.
   std::string status() const;
   // The state of locks without the locks themselves.

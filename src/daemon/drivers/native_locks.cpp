@@ -242,6 +242,23 @@ std::vector<locks::VoterSight> NativeLocks::voter_sights() const {
   return sights;
 }
 
+LockHealth NativeLocks::health() const {
+  LockHealth health{.configured = configured(), .expected = parts_.identity->settings.lock_expect};
+  if (!health.configured) return health;
+  health.split = service()->split();
+  health.agreed = service()->committed();
+  health.record_lost = !health.agreed && service()->record_lost();
+  health.found = service()->heard() + 1;
+  if (!health.agreed) return health;
+  const lock::lease::View& view = service()->view();
+  health.available = view.available;
+  for (std::size_t i = 0; i < view.slots.size(); ++i)
+    if (view.slots[i] != kNobody && view.votes[i] > 0)
+      health.voters.push_back(
+          {.id = id_text(parts_.transport->codec(), view.slots[i]), .votes = view.votes[i]});
+  return health;
+}
+
 std::string NativeLocks::silent_mode() const {
   const locks::BoundedDelayLocks* silent = configured() ? service()->bounded_delay() : nullptr;
   const auto why = silent != nullptr ? silent->why() : std::nullopt;

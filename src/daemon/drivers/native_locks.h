@@ -11,6 +11,7 @@
 
 #include "api/control_protocol.h"
 #include "base/result.h"
+#include "daemon/control/findings.h"
 #include "daemon/daemon_identity.h"
 #include "daemon/drivers/announcer.h"
 #include "daemon/drivers/event_log.h"
@@ -50,6 +51,7 @@ class NativeLocks {
   ipc::LocksView view() const;
   // Why the record cannot be written; empty: it can.
   void set_record_error(std::string error) { record_error_ = std::move(error); }
+  LockHealth health() const;
   // How silent locks are decided now, and why, in one sentence; empty: unused.
   std::string silent_mode() const;
 

@@ -73,6 +73,11 @@ void Transport::send(std::uint8_t network, NodeId to, const wire::DiagnosticBody
   if (!links_.send(network, to, {buffer.data(), encode(to, body, buffer)}, std::nullopt)) ++unsent_;
 }
 
+void Transport::send(NodeId to, const wire::DiagnosticBody& body) {
+  std::array<std::byte, wire::kMaxBytes> buffer;
+  if (!links_.send_anywhere(to, {buffer.data(), encode(to, body, buffer)})) ++unsent_;
+}
+
 void Transport::broadcast(const wire::DiagnosticBody& body) {
   std::array<std::byte, wire::kMaxBytes> buffer;
   links_.broadcast_everywhere({buffer.data(), codec_.encode(body, buffer)});

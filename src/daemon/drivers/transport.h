@@ -27,6 +27,7 @@ class Transport {
 
   void carry_out(const Output<host::Host>& output);  // a send or a broadcast
   void send(std::uint8_t network, NodeId to, const wire::DiagnosticBody& body);
+  void send(NodeId to, const wire::DiagnosticBody& body);  // on the network where it was heard
   void broadcast(const wire::DiagnosticBody& body);
   void broadcast(const wire::AnnouncementBody& body);
   // Asks every known host for a sign of life; its answer names its keys.

@@ -48,7 +48,7 @@ class Announcements {
   static constexpr int kMissed = 3;       // announcements that a silent host has missed
   static constexpr Nanos kSlack = 500ms;  // of the interval between announcements
   static constexpr Nanos kSilentAfter = kMissed * kInterval + kSlack;  // in a small network
-  static constexpr Nanos kMissesFor = 30s;  // a statement that a member misses us is valid
+  static constexpr Nanos kMissesFor = 15s;  // a statement that a member misses us is valid
 
   struct Message {
     HostId sender = kNoHost;  // valid in received messages, like the name and the incarnation

@@ -192,10 +192,11 @@ struct SyncBody {
 
 // Requests between daemons for their operators. `tempo doctor --all`: one daemon asks all others,
 // and each answers with its findings, one per datagram. `tempo reelect`: one daemon asks the master
-// to resign, and the master answers.
+// to resign, and the master answers. `tempo -H HOST status`: one daemon asks another one
+// (daemon/control/remote_queries.h).
 struct DiagnosticBody {
-  enum class Kind : std::uint8_t { ask, answer, reelect, reelect_answer };
-  static constexpr std::uint8_t kKinds = 4;
+  enum class Kind : std::uint8_t { ask, answer, reelect, reelect_answer, query, query_answer };
+  static constexpr std::uint8_t kKinds = 6;
   static constexpr std::uint8_t kLevels = 3;
   static constexpr std::size_t kFixedBytes = 8;
   static constexpr std::size_t kMaxText = 240;
@@ -205,8 +206,9 @@ struct DiagnosticBody {
 
   Kind kind = Kind::ask;
   std::uint8_t level = 0;      // answer: 0 no finding, 1 a note, 2 a problem; see also kRefused
-  std::uint8_t part = 0;       // answer: number of the finding, from 0
-  std::uint8_t parts = 0;      // answer: number of findings
+  std::uint8_t part = 0;       // answer: number of the finding, from 0; query_answer: of the part;
+                               // query: first part wanted
+  std::uint8_t parts = 0;      // answer, query_answer: number of parts; query: what is asked
   std::uint32_t question = 0;  // number of the question, assigned by the asking host
   HostId target = kNoHost;     // reelect only: the host that should resign...
   std::uint64_t round = 0;     // ...from the mastership with this round of its epoch

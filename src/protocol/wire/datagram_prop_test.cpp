@@ -110,7 +110,8 @@ Datagram any_datagram() {
   else if (*rc::gen::inRange(0, 4) == 0)
     datagram.body = DiagnosticBody{
         .kind = *rc::gen::element(DiagnosticBody::Kind::ask, DiagnosticBody::Kind::answer,
-                                  DiagnosticBody::Kind::reelect_answer),
+                                  DiagnosticBody::Kind::reelect_answer, DiagnosticBody::Kind::query,
+                                  DiagnosticBody::Kind::query_answer),
         .level = *rc::gen::inRange<std::uint8_t>(0, 3),
         .part = any<std::uint8_t>(),
         .parts = any<std::uint8_t>(),
