@@ -6,7 +6,7 @@ namespace tempo::doors {
 namespace {
 
 constexpr std::int32_t kMagic = 0x534f434b;                 // "SOCK"
-constexpr std::int64_t kMostSeconds = 136LL * 365 * 86400;  // since 1970, of both times
+constexpr std::int64_t kMaxSeconds = 136LL * 365 * 86400;  // since 1970, of both times
 
 struct Layout {
   std::int64_t seconds = 0;
@@ -42,9 +42,9 @@ std::optional<SockSample> decode(std::span<const std::byte> bytes) {
   // Not a number fails every comparison.
   const double truth = static_cast<double>(layout.seconds) + layout.offset;
   const bool valid = layout.magic == kMagic && layout.seconds >= 0 &&
-                     layout.seconds <= kMostSeconds && layout.microseconds >= 0 &&
+                     layout.seconds <= kMaxSeconds && layout.microseconds >= 0 &&
                      layout.microseconds < 1'000'000 && layout.leap >= 0 && layout.leap <= 3 &&
-                     truth >= 0 && truth <= static_cast<double>(kMostSeconds);
+                     truth >= 0 && truth <= static_cast<double>(kMaxSeconds);
   if (!valid) return std::nullopt;
   return SockSample{
       .at = std::chrono::seconds{layout.seconds} + std::chrono::microseconds{layout.microseconds},

@@ -118,7 +118,7 @@ class KernelFollower final : public Clock {
     timex statement{};
     statement.modes = ADJ_STATUS | ADJ_MAXERROR | ADJ_ESTERROR;
     statement.status = STA_UNSYNC;
-    statement.maxerror = statement.esterror = kMostError / 1us;
+    statement.maxerror = statement.esterror = kMaxError / 1us;
     if (claim) {
       const Bracket shown = kernel_->read();
       const auto since = static_cast<double>((shown.raw() - claim->at).count());
@@ -142,12 +142,12 @@ class KernelFollower final : public Clock {
   }
 
  private:
-  static constexpr Nanos kMostError =
+  static constexpr Nanos kMaxError =
       16s;  // NTP_PHASE_LIMIT: the kernel takes it as unsynchronized
 
   // Rounded up.
   static long microseconds(Nanos error) {
-    return std::clamp<Nanos>(error + 999ns, 0ns, kMostError) / 1us;
+    return std::clamp<Nanos>(error + 999ns, 0ns, kMaxError) / 1us;
   }
 
   static constexpr double kMaxFrequency = 500e-6;  // the kernel's own limit

@@ -59,14 +59,14 @@ std::optional<UtcSources::Claim> UtcSources::claim_of(std::size_t index, const K
     stt += t * t;
     sta += t * ahead(point);
   }
-  const double slope = std::clamp((n * sta - st * sa) / (n * stt - st * st), -kMostRate, kMostRate);
+  const double slope = std::clamp((n * sta - st * sa) / (n * stt - st * st), -kMaxRate, kMaxRate);
   std::vector<double> present;  // each sample, carried to the present
   for (const Point& point : points)
     present.push_back(ahead(point) + slope * seconds_between(point.at, now));
   std::ranges::sort(present);
   const double middle = (present[kSamples / 2 - 1] + present[kSamples / 2]) / 2;
   const double scatter = std::max(present.back() - middle, middle - present.front());
-  const double growth = std::min(2 * kMostRate, kSlopeDoubt * scatter / span + kLeastGrowth);
+  const double growth = std::min(2 * kMaxRate, kSlopeDoubt * scatter / span + kLeastGrowth);
   const double error =
       std::ranges::max_element(points, {}, &Point::error)->error + source.rules.error;
   // The line is known best in the middle of the samples.

@@ -31,7 +31,7 @@ class UtcSources {
   static constexpr std::size_t kMost = 8;      // sources
   static constexpr std::size_t kSamples = 8;   // of a source, that its claim rests on
   static constexpr Nanos kLifetime = 64s;      // of a sample
-  static constexpr double kMostRate = 200e-6;  // of UTC over a raw clock
+  static constexpr double kMaxRate = 200e-6;  // of UTC over a raw clock
 
   struct Source {
     double error = 0;           // of its samples, in seconds
