@@ -117,6 +117,7 @@ void Guard::wake_at(nanoseconds when) const {
 }
 
 void Guard::extend(nanoseconds deadline) {
+  if (deadline < deadline_) return stop();
   deadline_ = deadline;
   if (!takeover_) wake_at(deadline_ - margin_ / kWrapperPart);
   send_message(line_.number(), {.kind = GuardMessage::Kind::extend, .value = deadline.count()});

@@ -46,6 +46,8 @@ class Guard {
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
 
+  // An earlier deadline says that the lock is lost: the command is stopped at once. Nobody else gets
+  // the lock before the deadline that was given first, so only that one decides what was too late.
   void extend(std::chrono::nanoseconds deadline);
   void stop() const;                                   // stops the command before the lease ends
   void signal(int number) const;                       // sends a signal to the command

@@ -94,6 +94,20 @@ TEST_F(GuardTest, DoesNotRunACommandAfterItsDeadline) {
   }
 }
 
+// tempod reports a lost lock as a deadline that has passed. The wrapper was then faster than the
+// guard on a busy machine, and said that the command was not stopped in time.
+TEST_F(GuardTest, StopsInTimeWhenTheLockIsLostEarly) {
+  Guard guard = started(fmt::format("echo $$ > {}; exec sleep 1000", mark()));
+  const pid_t command = marked();
+  guard.extend(boot_clock() - 1s);
+  std::optional<Guard::End> end = guard.ended();
+  if (!end) end = end_of(guard);
+  EXPECT_TRUE(end->stopped);
+  EXPECT_TRUE(end->left.empty());
+  EXPECT_TRUE(end->ran_on.empty());
+  EXPECT_FALSE(runs(command));
+}
+
 TEST_F(GuardTest, ReportsACommandThatCannotBeRun) {
   auto guard = Guard::start({.command = {"/nonexistent/program"},
                              .environment = {},
