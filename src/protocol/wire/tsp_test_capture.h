@@ -15,6 +15,10 @@ namespace tempo::wire {
 struct Captured {
   std::size_t frame = 0;  // number of the frame, from 1, as in tshark
   std::span<const std::byte> payload;
+  std::uint64_t at = 0;      // time in the unit of the capture; dumpcap: nanoseconds since 1970
+  std::uint32_t source = 0;  // IPv4 addresses
+  std::uint32_t target = 0;
+  std::size_t source_port = 0;
 };
 
 class Capture {
@@ -39,8 +43,11 @@ class Capture {
       if (block.size() < kPacketHead) continue;
       const std::size_t captured = little(block, 20);
       if (captured > block.size() - kPacketHead) continue;
-      if (const auto payload = payload_of(block.subspan(kPacketHead, captured), port))
-        found.push_back({.frame = frame, .payload = *payload});
+      auto one = read_frame(block.subspan(kPacketHead, captured), port);
+      if (!one) continue;
+      one->frame = frame;
+      one->at = std::uint64_t{little(block, 12)} << 32U | little(block, 16);
+      found.push_back(*one);
     }
     return found;
   }
@@ -57,8 +64,13 @@ class Capture {
            std::to_integer<std::size_t>(bytes[at + 1]);
   }
 
-  static std::optional<std::span<const std::byte>> payload_of(std::span<const std::byte> ethernet,
-                                                              std::uint16_t port) {
+  static std::uint32_t big32(std::span<const std::byte> bytes, std::size_t at) {
+    return static_cast<std::uint32_t>(big16(bytes, at) << 16U | big16(bytes, at + 2));
+  }
+
+  // Payload, addresses and port.
+  static std::optional<Captured> read_frame(std::span<const std::byte> ethernet,
+                                            std::uint16_t port) {
     constexpr std::size_t kEthernet = 14;
     constexpr std::size_t kUdp = 8;
     if (ethernet.size() < kEthernet + 20 || big16(ethernet, 12) != 0x0800) return std::nullopt;
@@ -69,7 +81,10 @@ class Capture {
     if (big16(udp, 0) != port && big16(udp, 2) != port) return std::nullopt;
     const std::size_t length = big16(udp, 4);
     if (length < kUdp || length > udp.size()) return std::nullopt;
-    return udp.subspan(kUdp, length - kUdp);
+    return Captured{.payload = udp.subspan(kUdp, length - kUdp),
+                    .source = big32(ip, 12),
+                    .target = big32(ip, 16),
+                    .source_port = big16(udp, 0)};
   }
 
   std::span<const std::byte> file_;
