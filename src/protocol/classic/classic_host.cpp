@@ -72,7 +72,7 @@ ClassicHost::ClassicHost(const Identity& identity, const election::Rules& rules,
 
 void ClassicHost::start(Turn<ClassicHost>& turn) {
   for (std::uint8_t i = 0; i < kMaxNetworks; ++i)
-    if ((identity_.networks >> i & 1U) != 0) join(turn, i);
+    if ((unsigned{identity_.networks} >> i & 1U) != 0) join(turn, i);
 }
 
 void ClassicHost::join(Turn<ClassicHost>& turn, std::uint8_t network) {
