@@ -13,7 +13,7 @@
 #include "daemon/daemon_identity.h"
 #include "daemon/drivers/links.h"
 #include "daemon/drivers/lock_backend.h"
-#include "protocol/announce/announcements.h"
+#include "protocol/host/announcements.h"
 #include "protocol/group/service.h"
 #include "protocol/sync/node.h"
 #include "protocol/wire/codec.h"

@@ -10,7 +10,7 @@
 #include "daemon/drivers/runtime.h"
 #include "daemon/drivers/transport.h"
 #include "platform/clocks/oscillator.h"
-#include "protocol/announce/announcements.h"
+#include "protocol/host/announcements.h"
 
 namespace tempo::daemon {
 

@@ -1,5 +1,5 @@
 // Announcements of one host, and of three hosts on a network that can fail in one direction.
-#include "protocol/announce/announcements.h"
+#include "protocol/host/announcements.h"
 
 #include <chrono>
 #include <memory>

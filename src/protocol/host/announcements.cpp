@@ -1,4 +1,4 @@
-#include "protocol/announce/announcements.h"
+#include "protocol/host/announcements.h"
 
 #include <algorithm>
 #include <array>
