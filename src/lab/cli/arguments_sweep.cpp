@@ -10,7 +10,7 @@
 
 #include "cli/common/arguments_command.h"
 #include "lab/cli/arguments_topics.h"
-#include "lab/cli/sweep.h"
+#include "lab/cli/sweep/sweep.h"
 
 namespace tempo::cli {
 namespace {

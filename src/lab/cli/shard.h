@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "lab/sweep/share.h"
+#include "lab/cli/sweep/share.h"
 
 namespace tempo::cli {
 

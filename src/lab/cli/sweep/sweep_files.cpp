@@ -1,4 +1,4 @@
-#include "lab/cli/sweep_files.h"
+#include "lab/cli/sweep/sweep_files.h"
 
 #include <filesystem>
 #include <system_error>

@@ -11,8 +11,8 @@
 
 #include "base/json.h"
 #include "base/result.h"
-#include "lab/sweep/share.h"
-#include "lab/sweep/spec.h"
+#include "lab/cli/sweep/share.h"
+#include "lab/cli/sweep/spec.h"
 
 namespace tempo::sweep {
 

@@ -1,5 +1,5 @@
 // Results as text: lines, merging of parts, and the table.
-#include "lab/sweep/results.h"
+#include "lab/cli/sweep/results.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "lab/sweep/results.h"
+#include "lab/cli/sweep/results.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "lab/cli/sweep_progress.h"
+#include "lab/cli/sweep/sweep_progress.h"
 
 #include <algorithm>
 #include <chrono>

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "lab/sweep/spec.h"
+#include "lab/cli/sweep/spec.h"
 
 namespace tempo::cli {
 

@@ -1,4 +1,4 @@
-#include "lab/sweep/spec.h"
+#include "lab/cli/sweep/spec.h"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // Parsing the file of a sweep, and the errors in it.
-#include "lab/sweep/spec.h"
+#include "lab/cli/sweep/spec.h"
 
 #include <string>
 #include <vector>

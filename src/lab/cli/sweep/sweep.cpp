@@ -1,4 +1,4 @@
-#include "lab/cli/sweep.h"
+#include "lab/cli/sweep/sweep.h"
 
 #include <algorithm>
 #include <atomic>
@@ -20,9 +20,9 @@
 #include "lab/cli/shard.h"
 #include "lab/cli/sim/commands.h"
 #include "lab/cli/sim/ring_counts.h"
-#include "lab/cli/sweep_files.h"
-#include "lab/cli/sweep_progress.h"
-#include "lab/sweep/results.h"
+#include "lab/cli/sweep/sweep_files.h"
+#include "lab/cli/sweep/sweep_progress.h"
+#include "lab/cli/sweep/results.h"
 #include "tempo_version.h"
 
 namespace tempo::cli {

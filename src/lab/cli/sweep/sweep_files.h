@@ -6,7 +6,7 @@
 #include <fstream>
 #include <string>
 
-#include "lab/sweep/results.h"
+#include "lab/cli/sweep/results.h"
 
 namespace tempo::cli {
 
