@@ -16,7 +16,7 @@
 #include "lab/analysis/equitable.h"
 #include "lab/analysis/lanes.h"
 #include "lab/analysis/ring_time.h"
-#include "lab/studies/ring/equitable.h"
+#include "lab/studies/group/ring/equitable.h"
 
 namespace tempo::monte_carlo {
 namespace {

@@ -9,9 +9,9 @@
 #include <gtest/gtest.h>
 
 #include "lab/check/explore.h"
-#include "lab/studies/ring/anonymous.h"
-#include "lab/studies/ring/equitable.h"
-#include "lab/studies/ring/ring_models.h"
+#include "lab/studies/group/ring/anonymous.h"
+#include "lab/studies/group/ring/equitable.h"
+#include "lab/studies/group/ring/ring_models.h"
 #include "machine/machine_harness.h"
 #include "mutation_suite.h"
 

@@ -9,7 +9,7 @@
 #include "lab/analysis/chain_samples.h"
 #include "lab/analysis/lanes.h"
 #include "lab/papers/archimedean_paper.h"
-#include "lab/studies/ring/anonymous.h"
+#include "lab/studies/group/ring/anonymous.h"
 
 namespace tempo::papers {
 namespace {

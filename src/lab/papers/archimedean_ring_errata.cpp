@@ -10,7 +10,7 @@
 #include "lab/analysis/anonymous_ring.h"
 #include "lab/papers/archimedean_paper.h"
 #include "lab/papers/check_trace.h"
-#include "lab/studies/ring/ring_models.h"
+#include "lab/studies/group/ring/ring_models.h"
 
 namespace tempo::papers {
 namespace {

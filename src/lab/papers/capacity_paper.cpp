@@ -9,7 +9,7 @@
 #include "lab/analysis/algorithm_c.h"
 #include "lab/analysis/chain_samples.h"
 #include "lab/analysis/lanes.h"
-#include "lab/studies/apps/run.h"
+#include "lab/studies/group/apps/run.h"
 #include "lab/studies/group/capacity_run.h"
 
 namespace tempo::papers {

@@ -12,7 +12,7 @@
 #include "lab/analysis/ring_time.h"
 #include "lab/papers/check_trace.h"
 #include "lab/papers/ring_paper.h"
-#include "lab/studies/ring/ring_models.h"
+#include "lab/studies/group/ring/ring_models.h"
 
 namespace tempo::papers {
 namespace {

@@ -12,7 +12,7 @@
 #include "lab/analysis/lanes.h"
 #include "lab/analysis/ring_time.h"
 #include "lab/papers/check_trace.h"
-#include "lab/studies/ring/equitable.h"
+#include "lab/studies/group/ring/equitable.h"
 
 namespace tempo::papers {
 namespace {

@@ -1,5 +1,5 @@
 // Rings of a few hosts, on a network that is a list. The tests in src/lab/studies/group cover whole
-// groups under every fault, those in src/lab/studies/ring the machines themselves.
+// groups under every fault, those in src/lab/studies/group/ring the machines themselves.
 #include "protocol/group/ring_elections.h"
 
 #include <deque>

@@ -7,7 +7,7 @@
 #include "lab/cli/check/check_plan.h"
 #include "lab/cli/check/commands.h"
 #include "lab/cli/output.h"
-#include "lab/studies/broadcast/broadcast_model.h"
+#include "lab/studies/group/broadcast/broadcast_model.h"
 
 namespace tempo::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include "lab/cli/check/check_counterexample.h"
 #include "lab/cli/check/commands.h"
 #include "lab/cli/output.h"
-#include "lab/studies/ring/ring_models.h"
+#include "lab/studies/group/ring/ring_models.h"
 
 namespace tempo::cli {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "lab/cli/shard.h"
 #include "lab/cli/sim/ring_counts.h"
-#include "lab/studies/ring/anonymous.h"
-#include "lab/studies/ring/equitable.h"
+#include "lab/studies/group/ring/anonymous.h"
+#include "lab/studies/group/ring/equitable.h"
 
 namespace tempo::cli {
 

@@ -13,7 +13,7 @@
 #include "lab/cli/output.h"
 #include "lab/cli/parallel_runs.h"
 #include "lab/cli/sim/commands.h"
-#include "lab/studies/apps/run.h"
+#include "lab/studies/group/apps/run.h"
 
 namespace tempo::cli {
 namespace {

@@ -17,7 +17,7 @@
 #include "lab/cli/sim/commands.h"
 #include "lab/cli/sim/ring_counts.h"
 #include "lab/cli/sim/ring_runs.h"
-#include "lab/studies/ring/masking.h"
+#include "lab/studies/group/ring/masking.h"
 
 namespace tempo::cli {
 namespace {
