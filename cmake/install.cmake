@@ -81,6 +81,8 @@ install(FILES "${PROJECT_SOURCE_DIR}/packaging/tempo.sysusers" DESTINATION lib/s
         COMPONENT tempo)
 install(FILES "${PROJECT_SOURCE_DIR}/packaging/tempo.tmpfiles" DESTINATION lib/tmpfiles.d RENAME tempo.conf
         COMPONENT tempo)
+install(FILES "${PROJECT_SOURCE_DIR}/packaging/tempo.ntp-units" DESTINATION lib/systemd/ntp-units.d RENAME 50-tempo.list
+        COMPONENT tempo)
 install(FILES "${PROJECT_SOURCE_DIR}/packaging/tempo.toml" DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/tempo/examples"
         COMPONENT tempo)
 
