@@ -1,9 +1,9 @@
 #include "daemon/daemon_identity.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/core.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "daemon/log.h"
@@ -130,10 +130,16 @@ void share_machine_id(DaemonIdentity& identity) {
   identity.host = sys::host_id(identity.machine_id);
 }
 
+WallTime first_time(const DaemonIdentity& identity, WallTime clock) {
+  if (identity.settings.clock != config::ClockKind::system) return clock;
+  return std::max(clock, WallTime{std::chrono::seconds{identity.state.written_s}});
+}
+
 void new_incarnation(DaemonIdentity& identity) {
-  timespec now{};
-  ::clock_gettime(CLOCK_REALTIME, &now);
-  identity.incarnation = next_incarnation(identity.state, now.tv_sec, sys::kernel_random());
+  const std::int64_t now = system_seconds();
+  identity.incarnation = next_incarnation(identity.state, now, sys::kernel_random());
+  // A clock that was reset at boot does not turn the time of the last write back.
+  identity.state.written_s = std::max(identity.state.written_s, now);
   identity.nonce = wire::Nonce{sys::kernel_random()};
   identity.state.incarnation = std::to_underlying(identity.incarnation);
 }

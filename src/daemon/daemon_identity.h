@@ -40,6 +40,11 @@ Result<DaemonIdentity> load_identity(const config::Settings& settings);
 // addresses become part of it.
 void share_machine_id(DaemonIdentity& identity);
 
+// Time at which the clock of the node starts. A machine without a battery-backed clock boots in 1970 or
+// 2000: its steered system clock starts no earlier than the last write of the state. A clock that
+// tempod does not steer is taken as it is.
+WallTime first_time(const DaemonIdentity& identity, WallTime clock);
+
 // Starts a new incarnation of the same host.
 void new_incarnation(DaemonIdentity& identity);
 // The same, recorded in the state directory. An incarnation that cannot be recorded is random: the

@@ -118,6 +118,34 @@ TEST_F(KeyFiles, DoNotBeginToAcceptUnsealedDatagramsInAReload) {
   EXPECT_THAT(again.error(), HasSubstr("remove the line 'no-key', or restart tempod"));
 }
 
+// A machine without a battery-backed clock boots in 1970; its clock starts at the last write.
+TEST(FirstTime, IsNotBeforeTheLastWriteOfTheState) {
+  DaemonIdentity identity;
+  identity.state.written_s = 1'800'000'000;
+  const WallTime written{std::chrono::seconds{1'800'000'000}};
+  identity.settings.clock = config::ClockKind::system;
+  EXPECT_EQ(first_time(identity, WallTime{}), written);
+  EXPECT_EQ(first_time(identity, written + 5s), written + 5s);
+  for (const config::ClockKind clock : {config::ClockKind::none, config::ClockKind::software}) {
+    identity.settings.clock = clock;
+    EXPECT_EQ(first_time(identity, WallTime{}), WallTime{}) << "another program keeps this clock";
+  }
+}
+
+// Two starts within a minute of such a boot: the second one knows the time of the last write too.
+TEST(FirstTime, SurvivesAStartWithAClockThatWasReset) {
+  std::string pattern = (fs::temp_directory_path() / "tempo-first-time-XXXXXX").string();
+  const std::string directory = ::mkdtemp(pattern.data());
+  const std::int64_t later = system_seconds() + 1'000'000;
+  ASSERT_TRUE(write_state(directory, {.incarnation = 1, .written_s = later}));
+  DaemonIdentity identity;
+  identity.settings.state_dir = directory;
+  identity.state = read_state(directory).state;
+  EXPECT_TRUE(begin_incarnation(identity));
+  EXPECT_EQ(read_state(directory).state.written_s, later);
+  fs::remove_all(directory);
+}
+
 // A daemon that could not write its state chose the same incarnation when it was restarted within
 // the same second.
 TEST(Incarnations, AreNotRepeatedWithoutAWritableStateDirectory) {

@@ -333,7 +333,10 @@ class Parent {
   }
 
   // The worker may not write there, and the next incarnation needs the values after a kill too.
-  void save_state() { report_disk(write_state(identity_.settings.state_dir, identity_.state)); }
+  void save_state() {
+    identity_.state.written_s = system_seconds();
+    report_disk(write_state(identity_.settings.state_dir, identity_.state));
+  }
 
   void report_disk(const Result<void>& saved) {
     const std::string error = saved ? "" : saved.error();

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include <fmt/core.h>
+#include <time.h>
 
 #include "base/number_text.h"
 #include "platform/whole_file.h"
@@ -16,12 +17,20 @@ constexpr std::int64_t kYear2020 = 1'577'836'800;
 constexpr std::uint64_t kRandomIncarnations = 1U << 27;  // seconds from 2020 to 2024
 constexpr std::size_t kMaxBytes = 4096;
 
+constexpr std::int64_t kMaxSeconds = 4'102'444'800;  // 2100; a later time is a damaged clock
+
 std::string path_in(const std::string& directory) { return directory + "/state"; }
+
+std::optional<std::int64_t> parse_seconds(std::string_view text) {
+  const auto number = parse_number<std::int64_t>(text);
+  return number && *number >= 0 && *number <= kMaxSeconds ? number : std::nullopt;
+}
 
 }  // namespace
 
 std::string state_text(const State& state) {
-  return fmt::format("lives {}\nrate_ppt {}\n", state.incarnation, rate_text(state.rate));
+  return fmt::format("lives {}\nrate_ppt {}\nwritten_s {}\n", state.incarnation,
+                     rate_text(state.rate), state.written_s);
 }
 
 std::string rate_text(double rate) { return fmt::format("{}", std::llround(rate * 1e12)); }
@@ -42,8 +51,16 @@ State parse_state(std::string_view text) {
     if (line.starts_with("lives "))
       state.incarnation = parse_number<std::uint32_t>(line.substr(6)).value_or(state.incarnation);
     if (line.starts_with("rate_ppt ")) state.rate = parse_rate(line.substr(9)).value_or(state.rate);
+    if (line.starts_with("written_s "))
+      state.written_s = parse_seconds(line.substr(10)).value_or(state.written_s);
   }
   return state;
+}
+
+std::int64_t system_seconds() {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  return now.tv_sec;
 }
 
 LoadedState read_state(const std::string& directory) {

@@ -1,4 +1,4 @@
-// State kept across restarts: the incarnation and the rate of the clock.
+// State kept across restarts: the incarnation, the rate of the clock and the time of the last write.
 //
 // One small record (platform/whole_file.h). A lost record does not prevent the start: the
 // predecessor or the defaults apply, and the caller gets the reason for the log.
@@ -17,6 +17,7 @@ namespace tempo::daemon {
 struct State {
   std::uint32_t incarnation = 0;  // of the last run; 0: none
   double rate = 0;                // rate of network time relative to the raw clock, minus 1
+  std::int64_t written_s = 0;     // system clock at the last write, seconds since 1970; 0: unknown
 
   bool operator==(const State&) const = default;
 };
@@ -27,6 +28,8 @@ State parse_state(std::string_view text);  // unknown or invalid values keep the
 // A rate as the file has it; nothing if it is no number or implausibly large.
 std::string rate_text(double rate);
 std::optional<double> parse_rate(std::string_view text);
+
+std::int64_t system_seconds();  // system clock, seconds since 1970
 
 struct LoadedState {
   State state{};

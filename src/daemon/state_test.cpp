@@ -27,8 +27,9 @@ class Directory {
 
 TEST(State, RoundTrips) {
   const Directory directory;
-  const State state{.incarnation = 17, .rate = -50e-6};
+  const State state{.incarnation = 17, .rate = -50e-6, .written_s = 1'800'000'000};
   ASSERT_TRUE(write_state(directory.path(), state));
+  EXPECT_EQ(read_state(directory.path()).state.written_s, state.written_s);
   EXPECT_EQ(read_state(directory.path()).state.incarnation, state.incarnation);
   EXPECT_DOUBLE_EQ(read_state(directory.path()).state.rate, state.rate);
   EXPECT_EQ(read_state(directory.path()).lost, "");
@@ -62,6 +63,8 @@ TEST(State, ALostFileIsReportedAndReplacedByItsPredecessor) {
 TEST(State, HasDefaultsForDamagedValues) {
   EXPECT_EQ(parse_state("lives many\nrate_ppt 5x\n"), State{});
   EXPECT_EQ(parse_state("lives 4294967296\n"), State{});
+  EXPECT_EQ(parse_state("written_s -5\n"), State{});
+  EXPECT_EQ(parse_state("written_s 9000000000\n"), State{});  // the year 2255
   EXPECT_EQ(parse_state("rate_ppt 2000000000\n"), State{});  // 2000 ppm: implausible
   EXPECT_EQ(parse_state("what is this\nlives 3"), (State{.incarnation = 3}));
   EXPECT_EQ(parse_state(""), State{});

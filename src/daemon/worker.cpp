@@ -39,6 +39,17 @@ node::SyncRules sync_rules(const config::Settings& settings) {
           .follow_ups = true};
 }
 
+WallTime start_of_clock(const DaemonIdentity& identity, sys::Clock& clock) {
+  const WallTime shown = clock.read();
+  const WallTime first = first_time(identity, shown);
+  if (first > shown)
+    log_warning(fmt::format(
+        "the system clock is {} behind the last write of {}/state (no battery-backed clock?): "
+        "starting at that time; if that was wrong, correct it with 'tempo set-time'",
+        span_text(first - shown), identity.settings.state_dir));
+  return first;
+}
+
 // The rules must outlive the host.
 Host make_host(const DaemonIdentity& identity, const election::Rules& rules,
                const node::SyncRules& sync_rules, Transport& transport, Instruments& instruments) {
@@ -50,7 +61,7 @@ Host make_host(const DaemonIdentity& identity, const election::Rules& rules,
              .priority = election::Priority{settings.priority}},
             0, rules,
             {.now = instruments.oscillator->now(),
-             .shows = instruments.clock->read(),
+             .shows = start_of_clock(identity, *instruments.clock),
              .rate = identity.state.rate},
             sync_rules);
   auto locks = make_lock_service(identity, codec.directory());

@@ -90,6 +90,7 @@ class WorkerTest : public ::testing::Test {
     settings.clock = config::ClockKind::system;  // replaced by the bench
     DaemonIdentity identity = load_identity(settings).value();
     identity.state.rate = 12e-6;
+    identity.state.written_s = kWritten / 1s;
     new_incarnation(identity);
     worker_ = Worker::create(identity,
                              {.oscillator = std::make_unique<BenchOscillator>(bench_),
@@ -103,6 +104,7 @@ class WorkerTest : public ::testing::Test {
   void let_a_second_pass() { bench_.ahead += 1s; }
 
   static constexpr const char* kCluster = "worker-test";
+  static constexpr Nanos kWritten = 1'700'000'100s;  // 100 s after the time of the bench's clock
 
   Bench bench_;
   std::string directory_;
@@ -157,6 +159,11 @@ TEST_F(SuspendedWorker, IgnoresShortSuspensions) {
 
 // Alone it becomes master; its clock is network time, and the kernel gets its interval.
 // A machine that has heard no other one knows nothing of network time (doors_test.cpp has the rest).
+TEST_F(WorkerTest, StartsItsClockNoEarlierThanTheLastWriteOfTheState) {
+  EXPECT_GE(worker_->reading().time, WallTime{kWritten});
+  EXPECT_LT(worker_->reading().time, WallTime{kWritten + 1min});
+}
+
 TEST_F(WorkerTest, ClaimsNothingToTheKernelWhileAlone) {
   worker_->each_round([&] {
     bench_.ahead += 20ms;

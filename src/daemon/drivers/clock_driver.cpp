@@ -169,6 +169,7 @@ void ClockDriver::save_rate() {
     parts_.parent->send(fmt::format("{}\t{}", kSaveRate, rate_text(state.rate)));
     return;
   }
+  state.written_s = system_seconds();
   if (const auto saved = write_state(parts_.identity->settings.state_dir, state); !saved)
     log_warning(saved.error());
 }
