@@ -117,6 +117,7 @@ Result<DaemonIdentity> load_identity(const config::Settings& settings) {
   LoadedState loaded = read_state(settings.state_dir);
   if (!loaded.lost.empty()) log_warning(loaded.lost);
   identity.state = loaded.state;
+  identity.clock_floor = WallTime{std::chrono::seconds{loaded.state.written_s}};
   return identity;
 }
 
@@ -132,7 +133,7 @@ void share_machine_id(DaemonIdentity& identity) {
 
 WallTime first_time(const DaemonIdentity& identity, WallTime clock) {
   if (identity.settings.clock != config::ClockKind::system) return clock;
-  return std::max(clock, WallTime{std::chrono::seconds{identity.state.written_s}});
+  return std::max(clock, identity.clock_floor);
 }
 
 void new_incarnation(DaemonIdentity& identity) {

@@ -30,6 +30,9 @@ struct DaemonIdentity {
   std::shared_ptr<const auth::NodeKeys>
       node_keys;  // keys for signed elections; null: this machine does not sign
   State state;
+  // The steered system clock of the first worker starts no earlier: the last write of the state
+  // before this start. Zero once a worker has run for a while: an operator may turn the time back.
+  WallTime clock_floor{};
 };
 
 // Reads keys and state and determines the id of this host. A key file that cannot be used is an
@@ -40,9 +43,8 @@ Result<DaemonIdentity> load_identity(const config::Settings& settings);
 // addresses become part of it.
 void share_machine_id(DaemonIdentity& identity);
 
-// Time at which the clock of the node starts. A machine without a battery-backed clock boots in 1970 or
-// 2000: its steered system clock starts no earlier than the last write of the state. A clock that
-// tempod does not steer is taken as it is.
+// Time at which the clock of the node starts. A machine without a battery-backed clock boots in 1970
+// or 2000; its clock starts at the floor. A clock that tempod does not steer is taken as it is.
 WallTime first_time(const DaemonIdentity& identity, WallTime clock);
 
 // Starts a new incarnation of the same host.

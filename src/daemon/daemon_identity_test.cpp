@@ -121,8 +121,8 @@ TEST_F(KeyFiles, DoNotBeginToAcceptUnsealedDatagramsInAReload) {
 // A machine without a battery-backed clock boots in 1970; its clock starts at the last write.
 TEST(FirstTime, IsNotBeforeTheLastWriteOfTheState) {
   DaemonIdentity identity;
-  identity.state.written_s = 1'800'000'000;
-  const WallTime written{std::chrono::seconds{1'800'000'000}};
+  const WallTime written{1'800'000'000s};
+  identity.clock_floor = written;
   identity.settings.clock = config::ClockKind::system;
   EXPECT_EQ(first_time(identity, WallTime{}), written);
   EXPECT_EQ(first_time(identity, written + 5s), written + 5s);

@@ -324,6 +324,7 @@ class Parent {
       write_locks(line, details);
     } else if (what == ClockDriver::kSaveRate) {
       identity_.state.rate = parse_rate(details).value_or(identity_.state.rate);
+      identity_.clock_floor = {};
       save_state();
     } else {
       if (what == "became-master" || what == "lost-master") leads_ = what == "became-master";

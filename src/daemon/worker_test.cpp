@@ -90,7 +90,7 @@ class WorkerTest : public ::testing::Test {
     settings.clock = config::ClockKind::system;  // replaced by the bench
     DaemonIdentity identity = load_identity(settings).value();
     identity.state.rate = 12e-6;
-    identity.state.written_s = kWritten / 1s;
+    identity.clock_floor = WallTime{kWritten};
     new_incarnation(identity);
     worker_ = Worker::create(identity,
                              {.oscillator = std::make_unique<BenchOscillator>(bench_),
