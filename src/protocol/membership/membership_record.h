@@ -1,0 +1,25 @@
+// The membership record as text, for the disk of its machine (doc/internals/membership.md).
+//
+// A damaged text, or that of another host, is a lost record: the machine then is another member.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/ids.h"
+#include "protocol/membership/view.h"
+
+namespace tempo::membership {
+
+struct SavedRecord {
+  HostId host = kNoHost;
+  Record record{};
+
+  bool operator==(const SavedRecord&) const = default;
+};
+
+std::string text_of(const SavedRecord& saved);
+std::optional<SavedRecord> parse_record(std::string_view text);
+
+}  // namespace tempo::membership
