@@ -24,7 +24,8 @@ constexpr std::size_t kMaxInputs = 500;
 // As in the daemon: hosts are numbered in the order of their ids; a proposal with unknown hosts is
 // dropped.
 std::optional<Bootstrap::VoterProposal> proposal_of(const wire::VoterSetBody& body) {
-  Bootstrap::VoterProposal proposal{.stage = static_cast<Bootstrap::Stage>(body.stage)};
+  Bootstrap::VoterProposal proposal{.stage = static_cast<Bootstrap::Stage>(body.stage),
+                                    .number = body.number};
   for (const HostId voter : body.voters) {
     const std::uint64_t number = std::to_underlying(voter);
     if (number >= kHosts) return std::nullopt;

@@ -173,6 +173,18 @@ CheckResult bad_back_end(const Value& value) {
   return fmt::format("must be tempo or etcd, not '{}'", text);
 }
 
+CheckResult bad_voters(const Value& value) {
+  constexpr std::size_t kMaxVoters = 8;
+  const auto& list = std::get<Texts>(value);
+  if (list.empty() || list.size() > kMaxVoters)
+    return fmt::format("has {} machines; name 1 to {}", list.size(), kMaxVoters);
+  for (const std::string& text : list) {
+    if (text.empty() || !printable(text)) return fmt::format("contains '{}', not a name", text);
+    if (std::ranges::count(list, text) > 1) return fmt::format("names {} twice", text);
+  }
+  return std::nullopt;
+}
+
 CheckResult bad_endpoints(const Value& value) {
   const auto& list = std::get<Texts>(value);
   if (list.empty() || list.size() > kMaxEndpoints)

@@ -49,6 +49,7 @@ CheckResult bad_kernel_claims(const Value& value);
 CheckResult bad_remote_read(const Value& value);
 CheckResult bad_policy(const Value& value);
 CheckResult bad_back_end(const Value& value);
+CheckResult bad_voters(const Value& value);
 CheckResult bad_endpoints(const Value& value);
 CheckResult bad_log_level(const Value& value);
 

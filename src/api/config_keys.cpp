@@ -317,6 +317,14 @@ const std::vector<Key>& keys() {  // NOLINT(readability-function-size): one tabl
          settings.lock_expect = static_cast<std::uint8_t>(std::get<std::int64_t>(value));
        },
        nullptr},
+      {{"locks.voters", "a list of names", "none",
+        "Names or ids of the first voters, equal on all machines; needed when there are twice as "
+        "many machines as voters, or more. Without 'expect' it gives their number too"},
+       Kind::list,
+       0,
+       0,
+       put_list<&Settings::lock_voters>,
+       bad_voters},
       {{"locks.lease-ms", "a number from 40 to 60000", "2000",
         "Lease time of a lock, in milliseconds: others wait this long if its holder dies; equal on "
         "all machines"},

@@ -15,10 +15,11 @@ namespace tempo::ipc {
 namespace {
 
 constexpr auto kVerbNames = std::to_array<std::string_view>(
-    {"status",   "members",      "now",    "watch",      "events", "reelect", "set-time",
-     "trace",    "trace-follow", "doctor", "keys",       "invite", "lock",    "unlock",
-     "locks",    "forget",       "admit",  "give-back",  "elect",  "offer",   "stopped",
-     "withdraw", "resign-group", "groups", "watch-group"});
+    {"status",    "members",    "now",          "watch",   "events",   "reelect",
+     "set-time",  "trace",      "trace-follow", "doctor",  "keys",     "invite",
+     "lock",      "unlock",     "locks",        "forget",  "admit",    "bootstrap-again",
+     "give-back", "elect",      "offer",        "stopped", "withdraw", "resign-group",
+     "groups",    "watch-group"});
 static_assert(kVerbNames.size() == std::to_underlying(Verb::count));
 
 constexpr auto kCodeNames =
@@ -33,10 +34,13 @@ static_assert(kLockStates.size() == std::to_underlying(LockUpdate::State::count)
 constexpr auto kLockKinds = std::to_array<std::string_view>({"lease", "silent", "explicit"});
 static_assert(kLockKinds.size() == std::to_underlying(LockKind::count));
 
-constexpr auto kLockObstacles =
-    std::to_array<std::string_view>({"", "off", "no-voters", "no-majority", "abstaining",
-                                     "unwritable", "record-lost", "other-voters"});
+constexpr auto kLockObstacles = std::to_array<std::string_view>(
+    {"", "off", "no-voters", "no-majority", "abstaining", "unwritable", "record-lost",
+     "other-voters", "clone", "too-many-machines"});
 static_assert(kLockObstacles.size() == std::to_underlying(LockObstacle::count));
+
+// A larger token would leave no room to count on (protocol/lock/lock_mail.h).
+constexpr std::uint64_t kMaxToken = ((std::uint64_t{1} << 40) - (std::uint64_t{1} << 20)) << 24;
 
 std::unexpected<Refusal> refuse(Code code, std::string message) {
   return std::unexpected(Refusal{.code = code, .message = std::move(message)});
@@ -68,6 +72,7 @@ std::vector<std::string_view> members_of(Verb verb) {
   if (verb == Verb::unlock) return {"v", "do", "id"};
   if (votes(verb)) return {"v", "do", "host"};
   if (verb == Verb::give_back) return {"v", "do", "name"};
+  if (verb == Verb::bootstrap_again) return {"v", "do", "above"};
   if (auto members = group_members(verb); !members.empty()) return members;
   return {"v", "do"};
 }
@@ -93,7 +98,7 @@ bool streams(Verb verb) {
 
 bool changes(Verb verb) {
   return verb == Verb::reelect || verb == Verb::set_time || verb == Verb::trace ||
-         verb == Verb::invite || verb == Verb::give_back;
+         verb == Verb::invite || verb == Verb::give_back || verb == Verb::bootstrap_again;
 }
 
 bool locks(Verb verb) { return verb == Verb::lock || verb == Verb::unlock; }
@@ -225,6 +230,14 @@ Result<Request, Refusal> parse_request(std::string_view line) {
     if (request.all)
       return refuse(Code::bad_request, R"(doctor takes either "all" or "host", not both)");
     request.host = *host;
+  }
+  if (request.verb == Verb::bootstrap_again && json->has("above")) {
+    const auto above = parse_number<std::uint64_t>(json->text_at("above").value_or(""));
+    if (!above || *above > kMaxToken)
+      return refuse(
+          Code::bad_request,
+          fmt::format(R"("above" must be a token, a string of digits up to {})", kMaxToken));
+    request.above = *above;
   }
   if (!group_members(request.verb).empty())
     if (auto read = read_group_request(*json, request); !read) return std::unexpected(read.error());
@@ -433,6 +446,7 @@ std::string request_line(const Request& request) {
   if (votes(request.verb) || (asks_others(request.verb) && !request.host.empty()))
     json.add("host", request.host);
   if (request.verb == Verb::give_back) json.add("name", request.name);
+  if (request.above != 0) json.add("above", fmt::format("{}", request.above));
   if (request.verb == Verb::lock) json.add("name", request.name).add("shared", request.shared);
   if (request.kind != LockKind::lease) json.add("kind", name_of(request.kind));
   if (request.lease_ns != 0) json.add("lease_ns", request.lease_ns);

@@ -23,24 +23,25 @@ inline constexpr std::size_t kMaxReply = 4 << 20;  // bytes of a line; some thou
 inline constexpr int kMaxStatusesPerSecond = 4;    // of `watch`
 
 enum class Verb : std::uint8_t {
-  status,        // one snapshot
-  members,       // its members only
-  now,           // network time with its bounds
-  watch,         // a stream of snapshots
-  events,        // a stream of events
-  reelect,       // the master resigns and a new election starts; any member accepts it
-  set_time,      // by_ns or to_ns
-  trace,         // on
-  trace_follow,  // a stream of trace lines
-  doctor,        // problems that the daemon finds
-  keys,          // one snapshot, after all other members were asked to answer
-  invite,        // a token for a newcomer
-  lock,          // name, id, shared, kind, lease_ns: requests a lock for this connection
-  unlock,        // id: releases the lock, or cancels the request
-  locks,         // the locks known on this host
-  forget,        // host: removes its vote on locks
-  admit,         // host: gives it a vote on locks
-  give_back,     // name: asks the holders on this host to give the lock back
+  status,           // one snapshot
+  members,          // its members only
+  now,              // network time with its bounds
+  watch,            // a stream of snapshots
+  events,           // a stream of events
+  reelect,          // the master resigns and a new election starts; any member accepts it
+  set_time,         // by_ns or to_ns
+  trace,            // on
+  trace_follow,     // a stream of trace lines
+  doctor,           // problems that the daemon finds
+  keys,             // one snapshot, after all other members were asked to answer
+  invite,           // a token for a newcomer
+  lock,             // name, id, shared, kind, lease_ns: requests a lock for this connection
+  unlock,           // id: releases the lock, or cancels the request
+  locks,            // the locks known on this host
+  forget,           // host: removes its vote on locks
+  admit,            // host: gives it a vote on locks
+  bootstrap_again,  // above: forgets the voters and agrees on new ones
+  give_back,        // name: asks the holders on this host to give the lock back
   // groups (group_requests.h)
   elect,         // makes this connection a candidate
   offer,         // sets its capacity
@@ -79,7 +80,8 @@ struct Request {
   bool shared = false;              // lock
   LockKind kind = LockKind::lease;  // lock
   std::int64_t lease_ns = 0;        // lock: requested lease time; 0: the default
-  std::int64_t id = 0;  // lock, unlock, elect, ...: chosen by the client, per connection
+  std::int64_t id = 0;      // lock, unlock, elect, ...: chosen by the client, per connection
+  std::uint64_t above = 0;  // bootstrap_again: tokens begin above this one; 0: none given
   // forget, admit: name or id of a machine; status, members, locks, doctor, now: the member to ask,
   // empty: this one.
   std::string host{};
@@ -116,7 +118,7 @@ struct Refusal {
 
 Result<Request, Refusal> parse_request(std::string_view line);
 
-std::string done_line();  // set_time, trace, forget, admit
+std::string done_line();  // set_time, trace, forget, admit, bootstrap_again
 std::string refusal_line(const Refusal& refusal);
 std::string status_line(std::string_view snapshot_json);  // status, watch, keys; obs::to_json
 std::string members_line(std::string_view members_json);  // obs::members_json
@@ -231,13 +233,15 @@ struct LockView {
 // Why no lock is granted on this host.
 enum class LockObstacle : std::uint8_t {
   none,
-  off,           // locks are not configured
-  no_voters,     // the machines have not agreed on the first voters
-  no_majority,   // too few voters are reachable
-  abstaining,    // leases granted before a restart may still be valid
-  unwritable,    // the lock record cannot be written
-  record_lost,   // the lock record was lost, and no machine knows the voters
-  other_voters,  // another part of the network has different voters
+  off,                // locks are not configured
+  no_voters,          // the machines have not agreed on the first voters
+  no_majority,        // too few voters are reachable
+  abstaining,         // leases granted before a restart may still be valid
+  unwritable,         // the lock record cannot be written
+  record_lost,        // the lock record was lost, and the voters have not confirmed a new one
+  other_voters,       // another part of the network has different voters
+  clone,              // another machine has the identity of this host
+  too_many_machines,  // they could agree on two sets of voters
   count
 };
 std::string_view name_of(LockObstacle obstacle);  // none: ""

@@ -191,7 +191,22 @@ TEST(Verbs, AreClassified) {
     changing += changes(static_cast<Verb>(i)) ? 1 : 0;
   }
   EXPECT_EQ(streaming, 4);
-  EXPECT_EQ(changing, 5);
+  EXPECT_EQ(changing, 6);
+}
+
+TEST(Requests, BeginTheLockRecordAgain) {
+  const auto above = [](const std::string& token) {
+    return parse_request(R"({"v":1,"do":"bootstrap-again","above":)" + token + "}");
+  };
+  EXPECT_EQ(above(R"("7696614948869")")->above, 7'696'614'948'869U);
+  EXPECT_EQ(parse_request(R"({"v":1,"do":"bootstrap-again"})")->above, 0U);
+  EXPECT_FALSE(above("7696614948869")) << "a number";
+  EXPECT_FALSE(above(R"("-1")"));
+  EXPECT_FALSE(above(R"("18446744073709551615")")) << "no room to count on";
+  Request request{.verb = Verb::bootstrap_again, .by_ns = {}, .to_ns = {}};
+  request.above = 5;
+  EXPECT_EQ(*parse_request(request_line(request)), request);
+  EXPECT_TRUE(orders(Verb::bootstrap_again));
 }
 
 TEST(Replies, AreFormatted) {

@@ -52,6 +52,7 @@ enum class FindingCode : std::uint8_t {
   findings_lost,
   warning,
   no_permission,
+  too_many_machines,
   count
 };
 
@@ -102,6 +103,7 @@ inline constexpr auto kFindingKinds = std::to_array<FindingKind>({
     {"T040", "findings of a member are lost"},
     {"T041", "tempod warns"},
     {"T042", "a check needs root"},
+    {"T043", "too many machines for the number of voters"},
 });
 static_assert(kFindingKinds.size() == std::to_underlying(FindingCode::count));
 

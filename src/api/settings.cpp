@@ -332,6 +332,11 @@ void check_relations(const Settings& settings, const AllGiven& given, Mistakes& 
     if (const std::string mistake = policy_mistake(settings); !mistake.empty())
       mistakes.push_back(
           {given.at(has("locks.policy") ? "locks.policy" : "locks.policy-host").where, mistake});
+  if (!settings.lock_voters.empty() && settings.lock_expect != settings.lock_voters.size())
+    mistakes.push_back({given.at("locks.voters").where,
+                        fmt::format("voters names {} machines, but expect = {}; remove expect or "
+                                    "make them equal",
+                                    settings.lock_voters.size(), settings.lock_expect)});
   if (settings.lock_back_end == LockBackEnd::etcd && settings.lock_expect > 0)
     mistakes.push_back({given.at("locks.back-end").where,
                         "back-end = \"etcd\" and expect exclude each other, because locks in etcd "
@@ -376,6 +381,8 @@ std::expected<Settings, Mistakes> apply(const AllGiven& given, Mistakes mistakes
       timers_valid = timers_valid && !timer;
     }
   }
+  if (!given.contains("locks.expect"))
+    settings.lock_expect = static_cast<std::uint8_t>(settings.lock_voters.size());
   check_relations(settings, given, mistakes);
   if (timers_valid && !timers_at.empty())
     for (const std::string& fault : election::faults_of({.timing = settings.timing}))

@@ -81,9 +81,10 @@ struct Settings {
   std::string chrony;             // doors.chrony: path of chronyd's socket; empty: none
   Nanos claims_limit = 1s;        // claims-limit-ms: largest error bound stated to other programs
   std::uint8_t lock_expect = 0;   // locks.expect: number of voters; 0: no locks
-  Nanos lock_lease = 2s;          // locks.lease-ms
-  Nanos lock_lease_max{0};        // locks.lease-max-ms; below lock_lease: lock_lease
-  Nanos lock_delay_max = 10ms;    // locks.delay-max-ms: for silent locks
+  std::vector<std::string> lock_voters{};  // locks.voters: names or ids of the voters; empty: any
+  Nanos lock_lease = 2s;                   // locks.lease-ms
+  Nanos lock_lease_max{0};                 // locks.lease-max-ms; below lock_lease: lock_lease
+  Nanos lock_delay_max = 10ms;             // locks.delay-max-ms: for silent locks
   LockPolicy lock_policy = LockPolicy::strict;  // locks.policy
   std::string lock_policy_host;                 // locks.policy-host: witness or preferred machine
   LockBackEnd lock_back_end = LockBackEnd::tempo;                    // locks.back-end

@@ -96,6 +96,7 @@ const std::map<std::string, std::string>& samples() {
       {"timers.loops-per-election", "4"},
       {"timers.loops-per-startup", "2"},
       {"locks.expect", "3"},
+      {"locks.voters", "[\"bow\", \"stern\"]"},
       {"locks.lease-ms", "500"},
       {"locks.lease-max-ms", "10000"},
       {"locks.delay-max-ms", "2.5"},
@@ -248,6 +249,17 @@ TEST(Settings, CheckThePolicyForTwoMachines) {
   EXPECT_THAT(mistakes(2, "policy = \"preferred\""), ElementsAre(HasSubstr("locks.policy-host")));
   EXPECT_THAT(mistakes(2, "policy-host = \"bow\""), ElementsAre(HasSubstr("remove it")));
   EXPECT_THAT(mistakes(2, "policy = \"brave\""), ElementsAre(HasSubstr("not 'brave'")));
+}
+
+TEST(Settings, NameTheVoters) {
+  const Settings named = good("[locks]\nvoters = [\"bow\", \"stern\"]");
+  EXPECT_THAT(named.lock_voters, ElementsAre("bow", "stern"));
+  EXPECT_EQ(named.lock_expect, 2U) << "their number";
+  EXPECT_EQ(good("[locks]\nvoters = [\"bow\"]\nexpect = 1").lock_expect, 1U);
+  EXPECT_THAT(bad("[locks]\nvoters = [\"bow\"]\nexpect = 2"),
+              ElementsAre(HasSubstr("make them equal")));
+  EXPECT_THAT(bad("[locks]\nvoters = []"), ElementsAre(HasSubstr("name 1 to 8")));
+  EXPECT_THAT(bad("[locks]\nvoters = [\"bow\", \"bow\"]"), ElementsAre(HasSubstr("bow twice")));
 }
 
 TEST(Settings, AcceptATrustedClock) {

@@ -38,13 +38,25 @@ void describe_lock(CLI::App& command, LockArguments& arguments) {
 }
 
 void describe_locks(CLI::App& command, LocksArguments& arguments) {
-  command.add_flag("--voters", arguments.voters,
-                   "list the voters, whether they are reachable, and how many may fail");
+  auto* voters =
+      command.add_flag("--voters", arguments.voters,
+                       "list the voters, whether they are reachable, and how many may fail");
+  auto* again = command.add_flag(
+      "--bootstrap-again", arguments.bootstrap_again,
+      "root only, on every voter, when most of them have lost their lock records: forget the "
+      "voters and agree on new ones; refused while a lease may still be held");
+  command
+      .add_option("--above", arguments.above,
+                  "with --bootstrap-again: new tokens are larger than this one and than those in "
+                  "any record of this machine that can be read")
+      ->needs(again);
   describe_daemon(command, arguments.daemon,
                   "  tempo locks\n"
                   "  tempo locks --voters\n"
-                  "  tempo locks --json | jq -r '.data.locks[] | select(.here) | .name'");
+                  "  tempo locks --json | jq -r '.data.locks[] | select(.here) | .name'\n"
+                  "  sudo tempo locks --bootstrap-again --above 7696614948869");
   describe_host(command, arguments.daemon);
+  again->excludes(voters)->excludes(command.get_option("--host"));
 }
 
 void describe_unlock(CLI::App& command, UnlockArguments& arguments) {

@@ -22,7 +22,8 @@ struct EventLevel {
   level_enum level;
 };
 constexpr std::array kEventLevels{
-    EventLevel{"id-taken", level_enum::err},        EventLevel{"locks-split", level_enum::err},
+    EventLevel{"id-taken", level_enum::err},        EventLevel{"two-voting-sets", level_enum::err},
+    EventLevel{"clone", level_enum::err},           EventLevel{"vote-lost", level_enum::err},
     EventLevel{"two-masters", level_enum::warn},    EventLevel{"host-down", level_enum::warn},
     EventLevel{"network-down", level_enum::warn},   EventLevel{"time-circle", level_enum::warn},
     EventLevel{"bound-exceeded", level_enum::warn}, EventLevel{"utc-lost", level_enum::warn},

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -16,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/number_text.h"
 #include "daemon/control/control_server.h"
 #include "daemon/crash_hint.h"
 #include "daemon/drivers/clock_driver.h"
@@ -28,6 +30,7 @@
 #include "platform/clocks/oscillator.h"
 #include "platform/confinement.h"
 #include "platform/hook_runner.h"
+#include "platform/host.h"
 #include "platform/whole_file.h"
 
 namespace tempo::daemon {
@@ -150,13 +153,19 @@ class Parent {
     }
     hook_user_ = *hook_user;
 
+    const SavedLocks locks = read_lock_record(identity_.settings.state_dir, identity_.host,
+                                              sys::place_of(identity_.settings.state_dir));
+    written_ = locks.record;
+
     Nanos pause{0};
     for (;;) {
       report_disk(begin_incarnation(identity_));
       const Instant started = clock_->now();
       const int status = run_worker();
       if (was_suspended(status) && stopping_) return 0;
-      if (WIFEXITED(status) && (WEXITSTATUS(status) == 0 || stopping_)) return WEXITSTATUS(status);
+      if (WIFEXITED(status) && WEXITSTATUS(status) == kBeginsAgain && !stopping_) continue;
+      if (WIFEXITED(status) && (WEXITSTATUS(status) == 0 || stopping_))
+        return WEXITSTATUS(status) == kBeginsAgain ? 0 : WEXITSTATUS(status);
       if (WIFEXITED(status) && WEXITSTATUS(status) == kUnusable) return kFailed;
       orphan_page(identity_.settings.socket);
       if (was_suspended(status)) {
@@ -208,7 +217,8 @@ class Parent {
     const int status = supervise(child, line);
     while (receive_event(line)) {  // remaining messages of the dead worker
     }
-    const bool clean = WIFEXITED(status) && (WEXITSTATUS(status) == 0 || stopping_);
+    const bool clean = WIFEXITED(status) && (WEXITSTATUS(status) == 0 ||
+                                             WEXITSTATUS(status) == kBeginsAgain || stopping_);
     if (!clean || was_suspended(status)) hint_->send();
     hint_.reset();
     if (std::exchange(leads_, false))
@@ -322,6 +332,8 @@ class Parent {
     const std::string details = event.substr(tab + 1);
     if (what == kWriteLocks) {
       write_locks(line, details);
+    } else if (what == kBeginLocksAgain) {
+      begin_locks_again(details);
     } else if (what == ClockDriver::kSaveRate) {
       identity_.state.rate = parse_rate(details).value_or(identity_.state.rate);
       identity_.clock_floor = {};
@@ -356,15 +368,35 @@ class Parent {
       told_disk_error_ = error;
   }
 
-  // Writes the lock record of the worker: "number\ttext".
+  // Writes the lock record of the worker: "number\ttext". A worker that is out of order must not
+  // take back what earlier records promise.
   void write_locks(const ParentLine& line, const std::string& message) {
     const std::size_t tab = message.find('\t');
     if (tab == std::string::npos) return;
-    const auto done =
-        sys::write_record(lock_record_path(identity_.settings.state_dir), message.substr(tab + 1));
+    const auto record = locks::parse_lock_record(message.substr(tab + 1));
+    std::string wrong = record ? "" : "it is no lock record";
+    if (record && record->host != identity_.host) wrong = "it names another machine";
+    if (record && written_ && wrong.empty()) wrong = regression(*written_, *record);
+    const Result<void> done =
+        wrong.empty()
+            ? sys::write_record(lock_record_path(identity_.settings.state_dir), record->text())
+            : std::unexpected(
+                  fmt::format("the worker's record is wrong: {}; restart tempod", wrong));
     lock_error_ = done ? "" : done.error();
+    if (done) written_ = record;
     line.send(done ? fmt::format("{}\t{}", kLocksWritten, message.substr(0, tab))
                    : fmt::format("{}\t{}", kLocksNotWritten, done.error()));
+  }
+
+  // An operator has ordered it: the record begins again, above every count in use.
+  void begin_locks_again(const std::string& count) {
+    const auto above = parse_number<std::uint64_t>(count);
+    if (!above) return;
+    const auto fresh =
+        begin_lock_record_again(identity_.settings.state_dir, identity_.host, *above);
+    if (!fresh)
+      return log_error(fmt::format("cannot begin the lock record again: {}", fresh.error()));
+    written_ = *fresh;
   }
 
   // The user of the hooks, checked; empty: the current one.
@@ -397,8 +429,9 @@ class Parent {
 
   DaemonIdentity identity_;
   ReadSettings read_settings_;
-  std::unique_ptr<CrashHint> hint_;  // set while a worker runs
-  sigset_t original_mask_{};         // signal mask of the environment
+  std::optional<locks::LockRecord> written_{};  // the last lock record; unset: none, or lost
+  std::unique_ptr<CrashHint> hint_;             // set while a worker runs
+  sigset_t original_mask_{};                    // signal mask of the environment
   bool stopping_ = false;
   int forwarded_signal_ = 0;  // signal sent to the worker when stopping
   bool leads_ = false;        // the worker is master, by its last event
@@ -428,7 +461,8 @@ int run_standalone(DaemonIdentity identity) {
       log_error(worker.error());
       return kFailed;
     }
-    if (const int status = (*worker)->run(); status != kSuspended) return status;
+    const int status = (*worker)->run();
+    if (status != kSuspended && status != kBeginsAgain) return status;
     identity.state.rate = read_state(identity.settings.state_dir).state.rate;
   }
 }

@@ -208,6 +208,7 @@ constexpr std::array kRows{
     Row{"locks.expect", same<&Settings::lock_expect>, take<&Settings::lock_expect>,
         [](const Settings& settings) { return fmt::format("{}", settings.lock_expect); },
         keeps_locks, "locks begin and end with a start of tempod"},
+    Row{"locks.voters", same<&Settings::lock_voters>},
     Row{.key = "locks.lease-ms", .same = same<&Settings::lock_lease>, .why = kLeases},
     Row{.key = "locks.lease-max-ms", .same = same<&Settings::lock_lease_max>, .why = kLeases},
     Row{"locks.delay-max-ms", same<&Settings::lock_delay_max>},

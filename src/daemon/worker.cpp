@@ -234,10 +234,11 @@ void Worker::check_id() {
   const wire::Codec& codec = transport_.codec();
   if (!codec.id_taken() || duplicate_id_) return;
   duplicate_id_ = true;
+  locks_.retire();
   events_.emit(
       "id-taken",
-      fmt::format("another machine has the same id {} (from {}): this machine will not lead; give "
-                  "one of them another machine id and restart tempod",
+      fmt::format("another machine has the same id {} (from {}): this machine leads and votes no "
+                  "more; give one of them another machine id and restart tempod",
                   id_text(codec, codec.self()), identity_.machine_id_from));
   for (std::uint8_t i = 0; i < transport_.links().count(); ++i) set_leadership(i);
 }
@@ -474,11 +475,12 @@ int Worker::run() {
     announcer_.wake();
     for (const RemoteQueries::Question& question : remote_queries_.due(now()))
       transport_.send(question.to, question.body);
+    check_id();
     if (now() >= next_housekeeping_) housekeeping();
     if (each_round_) each_round_();
   }
   stop_cleanly();
-  return 0;
+  return begins_again_ ? kBeginsAgain : 0;
 }
 
 void Worker::housekeeping() {
@@ -487,7 +489,7 @@ void Worker::housekeeping() {
   for (std::uint8_t i = 0; i < transport_.links().count(); ++i)
     if (transport_.links().awaits(i)) transport_.read_departures(i);
   update_networks();
-  check_id();
+  if (begins_again_) stop();
   clock_.each_second();
   host_.repeat_write();  // the message to the parent may have been lost
   locks_.each_second();
@@ -556,6 +558,23 @@ Result<void> Worker::set_time(Nanos by) {
   return {};
 }
 
+Result<void> Worker::begin_locks_again(std::uint64_t above) {
+  if (auto possible = locks_.may_begin_again(); !possible) return possible;
+  if (parent_ != nullptr && !parent_->send(fmt::format("{}\t{}", kBeginLocksAgain, above)))
+    return std::unexpected("the parent process of tempod takes no orders now; try again");
+  if (parent_ != nullptr) {
+    // It writes the record before it starts the next worker.
+  } else if (auto fresh =
+                 begin_lock_record_again(identity_.settings.state_dir, identity_.host, above);
+             !fresh)
+    return std::unexpected(fresh.error());
+  begins_again_ = true;
+  events_.emit("locks-begin-again",
+               "an operator begins the lock record again: this machine forgets the voters and "
+               "agrees on new ones");
+  return {};
+}
+
 obs::Snapshot Worker::snapshot() {
   return make_snapshot({.identity = &identity_,
                         .codec = &transport_.codec(),
@@ -578,6 +597,7 @@ obs::Snapshot Worker::snapshot() {
                         .joins_refused = invitations_.refused(),
                         .lock_counts = locks_.counts(),
                         .locks = locks_.configured() ? locks_.status() : "",
+                        .lock_warnings = locks_.warnings(),
                         .groups = groups_.known()});
 }
 

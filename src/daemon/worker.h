@@ -41,6 +41,8 @@ namespace tempo::daemon {
 inline constexpr int kPriority = 20;  // SCHED_FIFO priority of parent and worker
 inline constexpr int kSuspended =
     3;  // exit status of the worker after a suspension: restart it at once
+inline constexpr int kBeginsAgain =
+    5;  // the same after an order of an operator to begin the lock record again
 
 class Worker {
  public:
@@ -58,8 +60,8 @@ class Worker {
   // Publishes it there too.
   void publish_to(Doors doors) { clock_.publish_to(std::move(doors)); }
 
-  // Runs until a signal or `stop`: returns 0. After a suspension of the machine it returns
-  // kSuspended: everything known about the time is invalid then (decision 031).
+  // Runs until a signal or `stop`: returns 0, or kBeginsAgain. After a suspension of the machine it
+  // returns kSuspended: everything known about the time is invalid then (decision 031).
   int run();
   void stop() { stopping_ = true; }
 
@@ -81,6 +83,8 @@ class Worker {
   std::string name_of(HostId host) const { return transport_.name_of(host); }
   Result<void> set_time(Nanos by);  // the error is a sentence for users
   Result<ipc::Invited> invite();    // the same
+  // Begins the lock record again, above this count, and restarts the worker; the same.
+  Result<void> begin_locks_again(std::uint64_t above);
   // Asks all other members for their findings. `member_findings` is complete when
   // `members_answered`.
   void ask_members();
@@ -164,6 +168,7 @@ class Worker {
   std::string send_error_;     // sentence about the last datagrams that were not sent
   Instant send_failed_;        // time of `send_error_`, valid unless it is empty
   bool duplicate_id_ = false;  // another machine has the id of this host: do not lead
+  bool begins_again_ = false;  // the lock record: the worker ends at its next housekeeping
   bool stopping_ = false;
 };
 

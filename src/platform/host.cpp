@@ -6,10 +6,12 @@
 #include <fstream>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/check.h"
@@ -77,6 +79,19 @@ MachineId machine_id(const MachineIdOptions& options) {
     if (id) return {.text = *id, .source = state_file};
   }
   return {.text = sys::host_name(), .source = host_name};
+}
+
+std::string place_of(const std::string& directory) {
+  std::string place = "-";
+  struct statx about{};
+  if (::statx(AT_FDCWD, directory.c_str(), 0, STATX_BTIME | STATX_INO, &about) == 0)
+    place = (about.stx_mask & STATX_BTIME) != 0
+                ? fmt::format("b{}.{}", about.stx_btime.tv_sec, about.stx_btime.tv_nsec)
+                : fmt::format("i{}", about.stx_ino);
+  std::ifstream file{"/sys/class/dmi/id/product_uuid"};
+  std::string id;
+  if (!std::getline(file, id) || id.empty()) return place + " -";
+  return fmt::format("{} m{:016x}", place, std::to_underlying(host_id("hardware " + id)));
 }
 
 HostId host_id(const std::string& machine_id) {

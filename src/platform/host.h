@@ -30,6 +30,12 @@ MachineId machine_id(const MachineIdOptions& options);
 // give equal ids on all machines; never kNoHost.
 HostId host_id(const std::string& machine_id);
 
+// Where a file in this directory is: "b<birth time> m<hash>" of the directory and of the machine's
+// hardware id, "-" for a part that is not known. A copy of the directory is elsewhere, also a copy
+// on another disk; so is a copy of the whole disk in another machine, virtual or not. Only root can
+// read the hardware id.
+std::string place_of(const std::string& directory);
+
 // The daemon's random source. It asks the kernel for each number, so a forked child draws different
 // ones.
 class KernelDraw final : public Draw {

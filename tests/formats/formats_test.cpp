@@ -82,8 +82,10 @@ TEST_P(Formats, RecordOfTheLocksIsRead) {
   ASSERT_EQ(std::from_chars(text.data() + at, text.data() + at + 16, host, 16).ptr,
             text.data() + at + 16)
       << text;
+  const std::size_t place_at = text.find("\nplace ") + 7;
+  const std::string place = text.substr(place_at, text.find('\n', place_at) - place_at);
   const daemon::SavedLocks saved =
-      daemon::read_lock_record(directory() / "state-dir", HostId{host});
+      daemon::read_lock_record(directory() / "state-dir", HostId{host}, place);
   EXPECT_EQ(saved.lost, "") << kCure;
   ASSERT_TRUE(saved.record) << kCure;
   EXPECT_EQ(saved.record->host, HostId{host});
@@ -92,7 +94,9 @@ TEST_P(Formats, RecordOfTheLocksIsRead) {
   ASSERT_TRUE(saved.record->lease);
   EXPECT_EQ(saved.record->lease->view.slots.size(), 3U);
   // A record of another host is no record of this one.
-  EXPECT_FALSE(daemon::read_lock_record(directory() / "state-dir", HostId{host + 1}).record);
+  EXPECT_FALSE(daemon::read_lock_record(directory() / "state-dir", HostId{host + 1}, place).record);
+  // In this directory it is a copy.
+  EXPECT_FALSE(daemon::read_lock_record(directory() / "state-dir", HostId{host}, "b1.0 -").record);
 }
 
 TEST_P(Formats, TimePageIsRead) {

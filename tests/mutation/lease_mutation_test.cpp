@@ -14,12 +14,14 @@
 #include "lab/studies/lock/lease_model.h"
 #include "lab/studies/lock/lease_run.h"
 #include "mutation_suite.h"
+#include "protocol/lock/lease/lease_clone_test_runs.h"
 #include "protocol/lock/lease/lease_message.h"
 #include "protocol/lock/lease/lease_test_cluster.h"
 
 namespace tempo::sim::lease {
 namespace {
 
+namespace clone_runs = tempo::lock::lease::clone_runs;
 using tempo::lock::lease::Mutation;
 
 // --- simulations ---
@@ -394,6 +396,14 @@ constexpr MutationRow<Mutation> kRows[] = {
     {Mutation::acceptance_not_durable, "acceptance_not_durable", two_next_views},
     {Mutation::time_without_bound, "time_without_bound", trusted_time},
     {Mutation::shared_promise_raised, "shared_promise_raised", old_extension},
+    {Mutation::any_life_continues, "any_life_continues", clone_runs::confirmed_clone},
+    {Mutation::claim_unconfirmed, "claim_unconfirmed", clone_runs::confirmed_clone},
+    {Mutation::claim_votes_at_once, "claim_votes_at_once", clone_runs::lease_of_the_voter},
+    {Mutation::claim_not_durable, "claim_not_durable", clone_runs::confirmed_clone_and_a_restart},
+    {Mutation::claim_keeps_grants, "claim_keeps_grants", clone_runs::asker_that_hears_the_clone},
+    {Mutation::claims_not_told, "claims_not_told", clone_runs::asker_that_hears_the_voter},
+    {Mutation::claim_of_low_boot, "claim_of_low_boot", clone_runs::clone_of_a_forgotten_voter},
+    {Mutation::retired_votes, "retired_votes", clone_runs::vote_of_a_retired_voter},
     {Mutation::blank_at_once, "blank_at_once", lost_disk},
     {Mutation::floor_forgotten, "floor_forgotten", forgotten_lock},
     {Mutation::counts_alike, "counts_alike", each_alone},

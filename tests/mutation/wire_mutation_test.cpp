@@ -197,6 +197,21 @@ bool old_held_datagram() {
   return receiver.take_released() && !receiver.take_released();
 }
 
+// Two machines answer in turn for one host. A process that has ended never answers again.
+bool clone_of_a_host() {
+  Codec one = codec_of({.id = 2, .nonce = 1});
+  Codec clone = codec_of({.id = 2, .nonce = 2});
+  Codec receiver = codec_of({.id = 1});
+  const auto returns = [&] {
+    return receiver.directory().find(HostId{std::uint64_t{2} << 50})->returns;
+  };
+  (void)heard(receiver, one, encoded(one, loop_of(one)));
+  (void)heard(receiver, clone, encoded(clone, loop_of(clone)));
+  if (returns() != 0) return false;
+  (void)heard(receiver, one, encoded(one, loop_of(one)));
+  return returns() == 1;
+}
+
 constexpr MutationRow<Mutation> kRows[] = {
     {Mutation::any_process_is_live, "any_process_is_live", recording_attack},
     {Mutation::any_response, "any_response", recording_attack},
@@ -218,6 +233,7 @@ constexpr MutationRow<Mutation> kRows[] = {
     {Mutation::answer_again, "answer_again", second_answer},
     {Mutation::late_answer, "late_answer", answer_after_its_time},
     {Mutation::held_too_long, "held_too_long", old_held_datagram},
+    {Mutation::returns_unnoticed, "returns_unnoticed", clone_of_a_host},
     // Again, by attacks on whole daemons.
     {Mutation::no_window, "no_window_simulated", recording_attack},
     {Mutation::question_to_other, "question_to_other_simulated", recording_attack},

@@ -20,8 +20,9 @@ inline constexpr int kRanOn = 104;  // the lock was lost; not all of the command
 inline constexpr int kNoMajority = 105;  // too few voters are reachable
 inline constexpr int kNoVoters = 106;    // the machines have not agreed on the voters
 inline constexpr int kAbstaining = 107;  // leases granted before a restart may still be valid
-inline constexpr int kNoRecord = 108;    // the lock record cannot be written, or is lost
-inline constexpr int kWrongKind = 109;   // the lock is used with another --kind
+inline constexpr int kNoRecord =
+    108;  // the lock record is no good, or another machine has the same id
+inline constexpr int kWrongKind = 109;    // the lock is used with another --kind
 inline constexpr int kInterrupted = 130;  // Ctrl-C; the results so far were printed
 
 // The status as JSON errors name it.

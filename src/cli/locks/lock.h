@@ -24,7 +24,9 @@ int lock(const LockArguments& arguments);
 
 struct LocksArguments {
   DaemonArguments daemon;
-  bool voters = false;  // list the voters instead of the locks
+  bool voters = false;           // list the voters instead of the locks
+  bool bootstrap_again = false;  // forget the voters and agree on new ones
+  std::string above;             // a token; empty: none
 };
 int locks(const LocksArguments& arguments);
 

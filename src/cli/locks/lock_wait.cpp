@@ -68,10 +68,13 @@ std::optional<NotGranted> why_timed_out(const ipc::LocksView& view, const std::s
       return of_state(kNoMajority, "; see 'tempo locks --voters'");
     case ipc::LockObstacle::no_voters:
       return of_state(kNoVoters, "; start tempod on the other machines");
+    case ipc::LockObstacle::too_many_machines:
+      return of_state(kNoVoters, "");
     case ipc::LockObstacle::abstaining:
       return of_state(kAbstaining, "; try again then");
     case ipc::LockObstacle::unwritable:
     case ipc::LockObstacle::record_lost:
+    case ipc::LockObstacle::clone:
       return of_state(kNoRecord, "");
     case ipc::LockObstacle::none:
     case ipc::LockObstacle::off:
@@ -88,6 +91,7 @@ NotGranted why_refused(const ipc::LocksView& view, const std::string& name, ipc:
                        const std::string& message) {
   // These obstacles refuse every request at once.
   if (view.obstacle == ipc::LockObstacle::no_voters ||
+      view.obstacle == ipc::LockObstacle::too_many_machines ||
       view.obstacle == ipc::LockObstacle::record_lost)
     if (auto reason = why_timed_out(view, name, ipc::LockKind::lease, nanoseconds{0}))
       return *std::move(reason);

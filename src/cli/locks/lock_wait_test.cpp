@@ -64,6 +64,8 @@ TEST(NotGranted, SaysWhyALockTimedOut) {
   EXPECT_EQ(status_of(Obstacle::abstaining), 107);
   EXPECT_EQ(status_of(Obstacle::unwritable), 108);
   EXPECT_EQ(status_of(Obstacle::record_lost), 108);
+  EXPECT_EQ(status_of(Obstacle::clone), 108);
+  EXPECT_EQ(status_of(Obstacle::too_many_machines), 106);
   EXPECT_FALSE(why_timed_out(blocked(Obstacle::no_majority, ""), "a", ipc::LockKind::silent, 0s))
       << "a silent lock needs no majority";
   EXPECT_EQ(status_of(Obstacle::none), 0) << "no holder is known";

@@ -4,11 +4,13 @@
 
 #include <fmt/core.h>
 
+#include "base/number_text.h"
 #include "base/span_text.h"
 #include "base/table.h"
 #include "cli/common/exit_codes.h"
 #include "cli/common/output.h"
 #include "cli/locks/lock.h"
+#include "cli/operations/requests.h"
 
 namespace tempo::cli {
 namespace {
@@ -73,9 +75,26 @@ std::string votes_text(const ipc::LocksView& view) {
                      *view.losses_survived == 1 ? "" : "s");
 }
 
+int bootstrap_again(const LocksArguments& arguments) {
+  ipc::Request request = request_of(ipc::Verb::bootstrap_again);
+  if (!arguments.above.empty()) {
+    const auto above = parse_number<std::uint64_t>(arguments.above);
+    if (!above || *above == 0)
+      return print_error(kBadUsage, fmt::format("'{}' is not a token; --above takes one, as in "
+                                                "$TEMPO_LOCK_TOKEN",
+                                                arguments.above));
+    request.above = *above;
+  }
+  return send_order(arguments.daemon, request,
+                    "This machine has forgotten the voters. It agrees on new ones when enough "
+                    "machines have done the same; 'tempo locks' shows the state of locks.",
+                    "tempo locks");
+}
+
 }  // namespace
 
 int locks(const LocksArguments& arguments) {
+  if (arguments.bootstrap_again) return bootstrap_again(arguments);
   const auto reply = ask(arguments.daemon, request_of(ipc::Verb::locks));
   if (!reply) return reply.error();
   const auto view = ipc::locks_view_of(*reply);

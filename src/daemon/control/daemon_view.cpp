@@ -73,10 +73,11 @@ void add_host(const DaemonView& view, obs::Snapshot& shot) {
   if (std::string warning = key_warning(identity.keys); !warning.empty())
     shot.warnings.push_back(std::move(warning));
   if (view.duplicate_id)
-    shot.warnings.push_back(
-        fmt::format("another machine has the same id, {}: neither will lead; give one of them "
-                    "another machine id and restart tempod",
-                    shot.id));
+    shot.warnings.push_back(fmt::format(
+        "another machine has the same id, {}: neither leads or votes on locks; give one of them "
+        "another machine id and restart tempod",
+        shot.id));
+  for (const std::string& warning : view.lock_warnings) shot.warnings.push_back(warning);
   if (!view.clock_error.empty()) shot.warnings.push_back(view.clock_error);
   for (const std::string& warning : view.utc_warnings) shot.warnings.push_back(warning);
   if (!view.disk_error.empty())

@@ -13,8 +13,8 @@
 #include "daemon/daemon_identity.h"
 #include "daemon/drivers/links.h"
 #include "daemon/drivers/lock_backend.h"
-#include "protocol/host/announcements.h"
 #include "protocol/group/service.h"
+#include "protocol/host/announcements.h"
 #include "protocol/sync/node.h"
 #include "protocol/wire/codec.h"
 
@@ -38,11 +38,12 @@ struct DaemonView {
   std::uint64_t stalls = 0;
   std::uint64_t reelect_honoured = 0;  // requests of other hosts to resign
   std::uint64_t reelect_refused = 0;
-  std::uint64_t joined = 0;             // newcomers that used an invitation
-  std::uint64_t joins_refused = 0;      // their requests without an answer
-  LockBackend::Counts lock_counts{};    // of the clients of this host
-  std::string locks{};                  // lock status in one sentence; empty: no locks configured
-  std::vector<groups::Known> groups{};  // all groups known here
+  std::uint64_t joined = 0;           // newcomers that used an invitation
+  std::uint64_t joins_refused = 0;    // their requests without an answer
+  LockBackend::Counts lock_counts{};  // of the clients of this host
+  std::string locks{};                // lock status in one sentence; empty: no locks configured
+  std::vector<std::string> lock_warnings{};  // about the voters
+  std::vector<groups::Known> groups{};       // all groups known here
 };
 obs::Snapshot make_snapshot(const DaemonView& view);
 

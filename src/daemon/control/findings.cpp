@@ -329,18 +329,33 @@ class Finder {
   void locks() {
     const LockHealth& locks = seen_.locks;
     if (!locks.configured) return;
-    if (locks.split)
+    if (!locks.two_sets.empty())
       add(problem(
           FindingCode::split_voters,
           {.what = "another part of this network has different voters; locks are not safe",
-           .evidence = shot().locks,
-           .cure = "set the same 'expect', more than half of all machines, everywhere, and "
-                   "remove 'locks' and 'locks.old' from the state directories of one part"}));
+           .evidence = locks.two_sets,
+           .cure = "set the same 'expect', more than half of all machines, or the same 'voters' "
+                   "everywhere, and remove 'locks' and 'locks.old' from the state directories of "
+                   "one part"}));
+    for (const std::string& twin : {locks.clone, locks.retired})
+      if (!twin.empty() && !seen_.duplicate_id)
+        add(problem(FindingCode::twin,
+                    {.what = "two machines have one host id, or one uses an old record",
+                     .evidence = twin,
+                     .cure = "give one of them another /etc/machine-id, remove its state "
+                             "directory, and restart tempod on both"}));
+    if (!locks.crowded.empty())
+      add(problem(FindingCode::too_many_machines,
+                  {.what = "no locks: there are too many machines for the number of voters",
+                   .evidence = locks.crowded,
+                   .cure = "name the voters on every machine: voters = [...] under [locks]"}));
     if (locks.record_lost)
       add(problem(FindingCode::record_lost,
                   {.what = "the lock record of this machine is lost",
                    .evidence = shot().locks,
-                   .cure = "start the other voters: one that knows the voters restores it"}));
+                   .cure = "start the other voters: a majority of them confirms a new one; if most "
+                           "have lost theirs, run 'sudo tempo locks --bootstrap-again' on every "
+                           "voter"}));
     if (!locks.agreed) {
       if (!locks.record_lost && locks.found < locks.expected)
         add(finding(starting() ? "note" : "problem", FindingCode::no_majority,
@@ -402,8 +417,9 @@ class Finder {
 
   // Warnings that have no code of their own.
   void other_warnings() {
-    const std::vector<std::string> known{seen_.key_warning, seen_.clock_error,
-                                         seen_.incompatible_peer, seen_.crowding};
+    const std::vector<std::string> known{
+        seen_.key_warning,    seen_.clock_error, seen_.incompatible_peer, seen_.crowding,
+        seen_.locks.two_sets, seen_.locks.clone, seen_.locks.retired,     seen_.locks.crowded};
     for (const std::string& warning : shot().warnings) {
       const bool covered = std::ranges::count(known, warning) > 0 ||
                            warning.starts_with("another machine has the same id") ||

@@ -22,8 +22,7 @@ struct RefusedPeer {
 // State of the locks that the members vote on.
 struct LockHealth {
   bool configured = false;   // native locks are configured
-  bool split = false;        // another part of the network has other voters
-  bool record_lost = false;  // the record is lost and no member has told the voters yet
+  bool record_lost = false;  // the record is lost, and the voters have not confirmed a new one
   bool agreed = false;       // the voters are known
   std::size_t found = 0;     // before that: machines found, with this one
   std::size_t expected = 0;
@@ -33,6 +32,11 @@ struct LockHealth {
   };
   std::vector<Voter> voters{};
   bool available = false;  // policy = "available": no majority is needed
+  // Sentences, which are warnings of the status too; empty: none.
+  std::string two_sets{};  // another part of the network has other voters
+  std::string clone{};     // two machines have the id of another host
+  std::string retired{};   // this host votes no more
+  std::string crowded{};   // there are too many machines to agree on voters
 };
 
 struct Observations {

@@ -168,8 +168,20 @@ TEST(Findings, RefusedMachines) {
 
 TEST(Findings, Locks) {
   Observations seen = healthy();
-  seen.locks.split = true;
-  EXPECT_THAT(codes(seen), ElementsAre("problem T025"));
+  seen.locks.two_sets = "two voting sets";
+  seen.shot.warnings = {"two voting sets"};
+  EXPECT_THAT(codes(seen), ElementsAre("problem T025")) << "the warning has this code";
+  seen = healthy();
+  seen.locks.clone = seen.locks.retired = "two machines";
+  EXPECT_THAT(codes(seen), ElementsAre("problem T027", "problem T027"));
+  seen.duplicate_id = true;
+  EXPECT_THAT(codes(seen), ElementsAre("problem T027")) << "it says the same";
+  seen = healthy();
+  seen.locks = {.configured = true, .found = 4, .expected = 2, .crowded = "four machines"};
+  seen.shot.warnings = {"four machines"};
+  EXPECT_THAT(codes(seen), ElementsAre("problem T043"));
+  EXPECT_EQ(evidence(seen), "four machines");
+  seen = healthy();
   seen.locks = {.configured = true, .record_lost = true, .found = 1, .expected = 3};
   EXPECT_THAT(codes(seen), ElementsAre("problem T026"));
   seen.locks.record_lost = false;

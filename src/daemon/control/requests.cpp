@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "daemon/control/replies.h"
+#include "protocol/lock/lease/lease_message.h"
 
 namespace tempo::daemon {
 namespace {
@@ -54,6 +55,8 @@ Requests::Entry Requests::entry_of(ipc::Verb verb) {
       return {Privilege::read, &Requests::keys};
     case ipc::Verb::invite:
       return {Privilege::change, &Requests::invite};
+    case ipc::Verb::bootstrap_again:
+      return {Privilege::change, &Requests::bootstrap_again};
     case ipc::Verb::reelect:
       return {Privilege::change, &Requests::reelect};
     case ipc::Verb::set_time:
@@ -222,6 +225,11 @@ std::string Requests::keys(Connection& client, const ipc::Request& /*request*/) 
       },
       [] {});
   return "";
+}
+
+std::string Requests::bootstrap_again(Connection& /*client*/, const ipc::Request& request) {
+  return done_line(
+      worker_->begin_locks_again(lock::lease::Held::of(lock::Token{request.above}).count));
 }
 
 std::string Requests::invite(Connection& /*client*/, const ipc::Request& /*request*/) {

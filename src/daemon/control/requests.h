@@ -43,6 +43,7 @@ class Requests {
   std::string trace(Connection& client, const ipc::Request& request);
   std::string doctor(Connection& client, const ipc::Request& request);
   std::string keys(Connection& client, const ipc::Request& request);
+  std::string bootstrap_again(Connection& client, const ipc::Request& request);
   std::string invite(Connection& client, const ipc::Request& request);
   std::string lock(Connection& client, const ipc::Request& request) {
     return locks_.lock(client, request);

@@ -67,6 +67,10 @@ void EtcdLocks::release(ClientId client) {
   send(request);
 }
 
+Result<void> EtcdLocks::may_begin_again() {
+  return std::unexpected("the locks are in etcd, which has no lock record of this machine");
+}
+
 Result<std::uint64_t> EtcdLocks::change_voters(std::string_view /*machine*/, bool /*votes*/) {
   return std::unexpected(
       "back-end = \"etcd\" has no voters of tempo; change the members of etcd with 'etcdctl "

@@ -40,6 +40,9 @@ class EtcdLocks {
   static bool configured() { return true; }
   std::string status() const;
   static std::string silent_mode() { return ""; }
+  static std::vector<std::string> warnings() { return {}; }
+  static void retire() {}
+  static Result<void> may_begin_again();
   static Result<std::uint64_t> change_voters(std::string_view machine, bool votes);
   static std::optional<Result<void>> change_result(std::uint64_t /*number*/) {
     return Result<void>{};

@@ -69,6 +69,15 @@ class LockBackend {
   void set_record_error(const std::string& error);
 
   // As in NativeLocks.
+  std::vector<std::string> warnings() const {
+    return std::visit([](const auto& used) { return used.warnings(); }, used_);
+  }
+  Result<void> may_begin_again() const {
+    return std::visit([](const auto& used) { return used.may_begin_again(); }, used_);
+  }
+  void retire() {
+    std::visit([](auto& used) { used.retire(); }, used_);
+  }
   Result<std::uint64_t> change_voters(std::string_view machine, bool votes) {
     return std::visit([&](auto& used) { return used.change_voters(machine, votes); }, used_);
   }

@@ -12,15 +12,14 @@
 #include "daemon/log.h"
 #include "machine/overloaded.h"
 #include "platform/clocks/boot_clock.h"
+#include "platform/host.h"
 
 namespace tempo::daemon {
 namespace {
 
 constexpr const char* kLostRecord =
-    "waits for another machine that knows the voters; if all machines have lost their records, "
-    "remove the files 'locks' and 'locks.old' from the state directory of every machine and "
-    "restart "
-    "tempod on all of them";
+    "votes when enough of the other voters have confirmed it; if most of them have lost their "
+    "records too, run 'sudo tempo locks --bootstrap-again' on every voter";
 constexpr const char* kOff =
     "no locks: set 'expect = N' under [locks] in tempo.toml on every machine, where N is the "
     "number of voters";
@@ -58,21 +57,25 @@ std::optional<locks::LockService> make_lock_service(const DaemonIdentity& identi
   const config::Settings& settings = identity.settings;
   if (settings.lock_expect == 0 || settings.lock_back_end == config::LockBackEnd::etcd)
     return std::nullopt;
-  const SavedLocks saved = read_lock_record(settings.state_dir, identity.host);
+  const std::string place = sys::place_of(settings.state_dir);
+  const SavedLocks saved = read_lock_record(settings.state_dir, identity.host, place);
   if (!saved.lost.empty())
     log_error(fmt::format("the lock record is lost: {}; this machine {}", saved.lost, kLostRecord));
   return locks::LockService({.self = identity.host,
                              .life = identity.incarnation,
                              .hosts = &directory,
                              .expected = settings.lock_expect,
+                             .named = settings.lock_voters,
                              .rules = rules_of(settings),
                              .bounds = bounds_of(settings),
                              .policy = policy_of(settings.lock_policy),
                              .policy_host = settings.lock_policy_host,
                              .is_policy_host = settings.lock_policy_host == identity.name,
                              .kernel = sys::kernel_boot_id(),
+                             .place = place,
                              .record = saved.record,
-                             .record_lost = !saved.lost.empty()});
+                             .record_lost = !saved.lost.empty(),
+                             .above = saved.highest});
 }
 
 // --- clients ---
@@ -94,31 +97,30 @@ std::vector<locks::Known> NativeLocks::known() const {
 std::optional<locks::LockUpdate> NativeLocks::on_notice(const Service::Notice& notice) {
   std::optional<locks::LockUpdate> for_client;
   std::visit(
-      Overloaded{
-          [&](const locks::LockUpdate& update) { for_client = with_sentence(update); },
-          [&](const Service::VotersAgreed& agreed) {
-            parts_.events->emit(
-                "locks-founded",
-                fmt::format("voters agreed: {} machines vote on locks", agreed.voters));
-          },
-          [&](const Service::VotersChanged&) {
-            parts_.events->emit("locks-voters",
-                                fmt::format("voters are now {}: {}", names_of_voters(), status()));
-          },
-          [&](const Service::Split&) {
-            parts_.events->emit(
-                "locks-split",
-                "another part of this network has different voters; set the same 'expect', more "
-                "than half of all machines, on every machine, and remove the files 'locks' and "
-                "'locks.old' from the state directories of one part");
-          },
-          [&](const Service::ChangeEnded& change) {
-            if (change.number == changes_) change_ended_ = result_of(change);
-            if (change.outcome == locks::ChangeOutcome::withdrawn)
-              log_warning(
-                  fmt::format("the change of the vote of {} is withdrawn: its client is gone",
-                              name_of(change.host)));
-          }},
+      Overloaded{[&](const locks::LockUpdate& update) { for_client = with_sentence(update); },
+                 [&](const Service::VotersAgreed& agreed) {
+                   parts_.events->emit(
+                       "locks-founded",
+                       fmt::format("voters agreed: {} machines vote on locks", agreed.voters));
+                 },
+                 [&](const Service::VotersChanged&) {
+                   parts_.events->emit("locks-voters", fmt::format("voters are now {}: {}",
+                                                                   names_of_voters(), status()));
+                 },
+                 [&](const Service::TwoSets& other) {
+                   parts_.events->emit("two-voting-sets", two_sets_text(other.host));
+                 },
+                 [&](const Service::CloneHeard& clone) {
+                   parts_.events->emit("clone", clone_text(clone.host));
+                 },
+                 [&](const Service::Retired&) { parts_.events->emit("vote-lost", retired_text()); },
+                 [&](const Service::ChangeEnded& change) {
+                   if (change.number == changes_) change_ended_ = result_of(change);
+                   if (change.outcome == locks::ChangeOutcome::withdrawn)
+                     log_warning(fmt::format(
+                         "the change of the vote of {} is withdrawn: its client is gone",
+                         name_of(change.host)));
+                 }},
       notice);
   return for_client;
 }
@@ -155,13 +157,63 @@ std::int64_t NativeLocks::seconds_until_served() const {
   return seconds;
 }
 
+std::string NativeLocks::two_sets_text(HostId host) const {
+  return fmt::format(
+      "two voting sets: {} belongs to other voters than this machine, so a lock can have two "
+      "holders; keep the machines of one set, and on each machine of the other stop tempod, remove "
+      "the files 'locks' and 'locks.old' from its state directory, set the same 'expect' or "
+      "'voters', and start it again",
+      name_of(host));
+}
+
+std::string NativeLocks::clone_text(HostId host) const {
+  return fmt::format(
+      "two machines have the id of {}: its votes do not count; stop one of them, give it another "
+      "machine id, and restart tempod on both",
+      name_of(host));
+}
+
+std::string NativeLocks::retired_text() const {
+  return parts_.transport->codec().id_taken()
+             ? "another machine has the same id: this machine votes on no lock; give one of them "
+               "another machine id and restart tempod"
+             : "the other voters know a newer record of this machine: it votes on no lock until "
+               "tempod restarts; if another machine has the same id, stop it first";
+}
+
+std::vector<std::string> NativeLocks::warnings() const {
+  const LockHealth seen = health();
+  std::vector<std::string> all{seen.two_sets, seen.clone, seen.retired, seen.crowded};
+  std::erase(all, "");
+  return all;
+}
+
+Result<void> NativeLocks::may_begin_again() const {
+  if (!configured()) return std::unexpected(status());
+  const BootTime now = sys::boot_clock();
+  if (!service()->may_have_promised(now)) return {};
+  const Nanos left = service()->leases_end() - now;
+  return std::unexpected(
+      left > Nanos{0}
+          ? fmt::format("leases for which this machine has voted may still be held; try again in "
+                        "{} s",
+                        std::chrono::ceil<std::chrono::seconds>(left).count())
+          : std::string("a lease for which this machine has voted may still be held; stop the "
+                        "commands that 'tempo locks' shows on all machines, and try again"));
+}
+
+void NativeLocks::retire() {
+  if (configured()) parts_.host->command(Service::Command{Service::Retire{}});
+}
+
 ipc::LockObstacle NativeLocks::obstacle() const {
   using ipc::LockObstacle;
   if (!configured()) return LockObstacle::off;
-  if (service()->split()) return LockObstacle::other_voters;
+  if (service()->retired()) return LockObstacle::clone;
+  if (service()->other_set(sys::boot_clock()) != kNoHost) return LockObstacle::other_voters;
   if (!record_error_.empty()) return LockObstacle::unwritable;
-  if (!service()->committed())
-    return service()->record_lost() ? LockObstacle::record_lost : LockObstacle::no_voters;
+  if (service()->record_lost() && !service()->running()) return LockObstacle::record_lost;
+  if (service()->crowded()) return LockObstacle::too_many_machines;
   if (!service()->running()) return LockObstacle::no_voters;
   if (!serves()) return LockObstacle::abstaining;
   return locks::losses_survived(service()->view(), voter_sights()) ? LockObstacle::none
@@ -170,19 +222,30 @@ ipc::LockObstacle NativeLocks::obstacle() const {
 
 std::string NativeLocks::status() const {
   using ipc::LockObstacle;
+  const unsigned expect = parts_.identity->settings.lock_expect;
   switch (obstacle()) {
     case LockObstacle::off:
       return kOff;
     case LockObstacle::other_voters:
-      return "locks are not safe: another part of this network has different voters";
+      return "locks are not safe: " + two_sets_text(service()->other_set(sys::boot_clock()));
+    case LockObstacle::clone:
+      return "no locks: " + retired_text();
     case LockObstacle::record_lost:
       return fmt::format("no locks: the lock record is lost; this machine {}", kLostRecord);
     case LockObstacle::no_voters:
       if (service()->committed())
         return fmt::format("waiting for voters: {} of {} found", voters_found(),
                            std::popcount(service()->view().voters()));
-      return fmt::format("waiting for voters: {} of {} found", service()->heard() + 1,
-                         parts_.identity->settings.lock_expect);
+      if (service()->stands_aside())
+        return fmt::format(
+            "waiting for the voters, which do not include this machine: {} of {} found",
+            service()->heard(), expect);
+      return fmt::format("waiting for voters: {} of {} found", service()->heard() + 1, expect);
+    case LockObstacle::too_many_machines:
+      return fmt::format(
+          "no locks: {} machines agree on {} voters, and more than {} could agree on two sets of "
+          "voters; set 'voters = [...]' under [locks] to the same names on every machine",
+          service()->heard() + 1, expect, 2 * expect - 1);
     case LockObstacle::unwritable:
       return fmt::format("no locks: cannot save the lock record: {}", record_error_);
     case LockObstacle::abstaining:
@@ -245,9 +308,17 @@ std::vector<locks::VoterSight> NativeLocks::voter_sights() const {
 LockHealth NativeLocks::health() const {
   LockHealth health{.configured = configured(), .expected = parts_.identity->settings.lock_expect};
   if (!health.configured) return health;
-  health.split = service()->split();
+  const BootTime now = sys::boot_clock();
+  if (const HostId other = service()->other_set(now); other != kNoHost)
+    health.two_sets = two_sets_text(other);
+  if (const HostId clone = service()->clone(now); clone != kNoHost)
+    health.clone = clone_text(clone);
+  // The warning about the id of this host says the same.
+  if (service()->retired() && !parts_.transport->codec().id_taken())
+    health.retired = retired_text();
+  if (service()->crowded()) health.crowded = status();
   health.agreed = service()->committed();
-  health.record_lost = !health.agreed && service()->record_lost();
+  health.record_lost = service()->record_lost() && !service()->running();
   health.found = service()->heard() + 1;
   if (!health.agreed) return health;
   const lock::lease::View& view = service()->view();

@@ -45,6 +45,12 @@ class NativeLocks {
   void release(locks::ClientId client);
   std::vector<locks::Known> known() const;
   bool configured() const { return service() != nullptr; }
+  // What an operator has to know about the voters beside the status.
+  std::vector<std::string> warnings() const;
+  // Whether the lock record may begin again: the error says why it must not now.
+  Result<void> may_begin_again() const;
+  // Another machine has the identity of this host.
+  void retire();
   // One sentence for users: the voters and which of them may fail, or why there are no locks.
   std::string status() const;
   // The state of locks without the locks themselves.
@@ -81,6 +87,9 @@ class NativeLocks {
   std::int64_t seconds_until_served() const;
   Result<HostId> find_host(std::string_view text, bool among_voters) const;
   std::string names_of_voters() const;
+  std::string two_sets_text(HostId host) const;
+  std::string clone_text(HostId host) const;
+  std::string retired_text() const;
   std::string name_of(HostId host) const;
   Result<void> result_of(const Service::ChangeEnded& change) const;
 

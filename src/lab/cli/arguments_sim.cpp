@@ -230,7 +230,7 @@ void describe_sim_daemon(CLI::App& command, SimDaemonArguments& arguments) {
                      "planned events that happen, such as 3,17,20; default: all");
   command.add_option("--fault", arguments.fault,
                      "deliberate fault, to see that the properties notice it: ignore-order, "
-                     "forget-persisted, notify-twice or lost-is-absent");
+                     "forget-persisted, notify-twice, lost-is-absent or copy-is-hidden");
   describe_json(command, arguments);
   command.footer(
       "Each host runs what tempod runs: master election, clock, locks of all kinds and groups, "

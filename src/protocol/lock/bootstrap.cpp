@@ -7,10 +7,12 @@
 namespace tempo::lock {
 namespace {
 
+constexpr std::uint64_t kNumbers = (std::uint64_t{1} << 63) - 1;  // a number is from 1 to this
 constexpr int kSilences = 3;  // a proposal expires after this many intervals of silence
 
-bool before(const VoterSet& one, const VoterSet& other) {
-  return std::ranges::lexicographical_compare(one, other);
+bool before(const Bootstrap::VoterProposal& one, const Bootstrap::VoterProposal& other) {
+  if (one.voters == other.voters) return one.number < other.number;
+  return std::ranges::lexicographical_compare(one.voters, other.voters);
 }
 
 }  // namespace
@@ -20,14 +22,23 @@ bool among(const VoterSet& voters, NodeId member) {
 }
 
 Bootstrap::Bootstrap(const Start& start)
-    : self_(start.self), expected_(start.expected), lost_(start.lost), interval_(start.interval) {
+    : self_(start.self),
+      expected_(start.expected),
+      aside_(start.aside),
+      most_(start.most),
+      interval_(start.interval) {
   CHECK(expected_ >= 1 && expected_ <= kMaxVoterSet);
   if (start.saved) current_ = *start.saved;
 }
 
 void Bootstrap::start(Turn<Bootstrap>& turn) {
-  if (committed()) return turn.out.notify({.kind = Notice::Kind::committed, .word = current_});
-  next_ = turn.now;
+  if (!committed()) {
+    number_ = 1 + turn.draw.below(kNumbers);
+    next_ = turn.now;
+    return;
+  }
+  turn.out.broadcast(current_);
+  turn.out.notify({.kind = Notice::Kind::committed, .word = current_});
 }
 
 void Bootstrap::receive(Turn<Bootstrap>& turn, NodeId from, const Message& message) {
@@ -35,11 +46,12 @@ void Bootstrap::receive(Turn<Bootstrap>& turn, NodeId from, const Message& messa
   if (committed()) {
     if (message.stage != Stage::committed)
       turn.out.send(from, current_);
-    else if (!message.voters.empty() && message.voters != current_.voters)
-      turn.out.notify({.kind = Notice::Kind::split, .word = message});
+    else if (!message.voters.empty() && message != current_)
+      turn.out.notify({.kind = Notice::Kind::split, .from = from, .word = message});
     return;
   }
   if (message.voters.empty()) return;  // it only asks, or it is invalid
+  if (message.stage != Stage::proposed && message.number == 0) return;
   remember(from, message, turn.now);
   if (message.stage == Stage::committed) return receive_committed(turn, message);
   if (message.stage == Stage::ready) receive_ready(turn, from, message);
@@ -63,9 +75,9 @@ void Bootstrap::receive_committed(Turn<Bootstrap>& turn, const VoterProposal& pr
 }
 
 void Bootstrap::receive_ready(Turn<Bootstrap>& turn, NodeId from, const VoterProposal& proposal) {
-  if (lost_) return;
+  if (aside_ || crowded()) return;
   if (current_.stage == Stage::ready &&
-      (!before(proposal.voters, current_.voters) || !among(current_.voters, from)))
+      (!before(proposal, current_) || !among(current_.voters, from)))
     return;
   if (among(proposal.voters, self_)) enter(turn, proposal);
 }
@@ -76,7 +88,7 @@ void Bootstrap::on_timer(Turn<Bootstrap>& turn, TimerId /*timer*/) {
   std::erase_if(others_, [&](const auto& other) {
     return other.at + kSilences * interval_ < turn.now && other.proposal.stage == Stage::proposed;
   });
-  if (current_.stage == Stage::proposed && !lost_) choose();
+  if (current_.stage == Stage::proposed && !aside_) choose();
   turn.out.broadcast(current_);
   advance(turn);
 }
@@ -97,15 +109,28 @@ void Bootstrap::choose() {
     take(other.member);
   }
   if (!self_is_in) take(self_);
+  current_.number = 0;
+  learn_number();
+}
+
+// The number of the proposed list comes from its first member, which proposes the same list.
+void Bootstrap::learn_number() {
+  if (current_.voters.empty()) return;
+  const NodeId first = current_.voters.front();
+  if (first == self_) current_.number = number_;
+  const auto found = std::ranges::find(others_, first, &Other::member);
+  if (found != others_.end() && found->proposal.voters == current_.voters)
+    current_.number = found->proposal.number;
 }
 
 void Bootstrap::advance(Turn<Bootstrap>& turn) {
   if (current_.voters.size() != expected_ || !among(current_.voters, self_)) return;
-  if (current_.stage == Stage::proposed &&
+  if (current_.stage == Stage::proposed) learn_number();
+  if (current_.stage == Stage::proposed && current_.number != 0 && !crowded() &&
       all_others(Stage::proposed, turn.now - kSilences * interval_))
-    enter(turn, {.stage = Stage::ready, .voters = current_.voters});
+    enter(turn, {Stage::ready, current_.voters, current_.number});
   if (current_.stage == Stage::ready && all_others(Stage::ready, BootTime::min()))
-    enter(turn, {.stage = Stage::committed, .voters = current_.voters});
+    enter(turn, {Stage::committed, current_.voters, current_.number});
 }
 
 bool Bootstrap::all_others(Stage least, BootTime since) const {
@@ -113,7 +138,8 @@ bool Bootstrap::all_others(Stage least, BootTime since) const {
     if (voter == self_) return true;
     const auto found = std::ranges::find(others_, voter, &Other::member);
     return found != others_.end() && found->proposal.stage >= least &&
-           found->proposal.voters == current_.voters && found->at >= since;
+           found->proposal.voters == current_.voters && found->at >= since &&
+           (least == Stage::proposed || found->proposal.number == current_.number);
   });
 }
 
@@ -130,6 +156,8 @@ void Bootstrap::enter(Turn<Bootstrap>& turn, const VoterProposal& proposal) {
 const char* Bootstrap::check() const {
   if (current_.stage == Stage::ready && !among(current_.voters, self_))
     return "ready for voters that exclude this member";
+  if (current_.stage != Stage::proposed && current_.number == 0)
+    return "ready for or committed to a voter set without a number";
   if (current_.stage != Stage::proposed && current_.voters.empty())
     return "ready for or committed to an empty voter set";
   return nullptr;

@@ -10,10 +10,16 @@
 // never be committed. For the first member that left a list L had received such a message from a
 // member of L that never was ready for L, or that had left L before; so no member has seen all of L
 // ready. Two lists with a common member are therefore never both committed. If more than half of
-// all members are expected, any two lists have a common member.
+// all members are expected, any two lists have a common member. A member that knows of more members
+// than that does not become ready.
+//
+// The first member of a list draws a random number. It is part of the list, for all of the above,
+// and with the voters it identifies the voting set: two parts of a network that never heard each
+// other may agree on two sets.
 //
 // A member whose record is lost may have been ready for a list, so it does not take part in the
-// agreement: it asks for the voters with an empty proposal, and nobody counts it.
+// agreement, and neither does one that shall not be a voter: it asks for the voters with an empty
+// proposal, and nobody counts it.
 #pragma once
 
 #include <cstdint>
@@ -41,11 +47,13 @@ class Bootstrap {
   struct VoterProposal {
     Stage stage = Stage::proposed;
     VoterSet voters{};
+    std::uint64_t number = 0;  // random, of the first voter; 0: not received from it yet
 
     bool operator==(const VoterProposal&) const = default;
 
     static constexpr auto fields(auto list) {
-      return list(field<&VoterProposal::stage>("stage"), field<&VoterProposal::voters>("voters"));
+      return list(field<&VoterProposal::stage>("stage"), field<&VoterProposal::voters>("voters"),
+                  field<&VoterProposal::number>("number"));
     }
   };
   using Message = VoterProposal;
@@ -64,15 +72,20 @@ class Bootstrap {
       split,      // another member has different voters
     };
     Kind kind = Kind::committed;
+    NodeId from = kNobody;  // split: that member
     VoterProposal word{};
   };
+
+  static constexpr std::size_t kMaxOthers = 64;
 
   struct Start {
     NodeId self = kNobody;
     std::uint8_t expected = 0;             // number of voters; at most kMaxVoterSet
     std::optional<VoterProposal> saved{};  // written by an earlier incarnation; unset: none
-    bool lost = false;                     // an earlier incarnation wrote one that is lost
-    Nanos interval = 1s;                   // between broadcasts while there are no voters
+    // It takes no part in the agreement: its record is lost, or it shall not be a voter.
+    bool aside = false;
+    std::size_t most = kMaxOthers + 1;  // of more members, itself included, none becomes ready
+    Nanos interval = 1s;                // between broadcasts while there are no voters
   };
   explicit Bootstrap(const Start& start);
 
@@ -87,18 +100,18 @@ class Bootstrap {
   const VoterProposal& word() const { return current_; }
   bool committed() const { return current_.stage == Stage::committed; }
   std::size_t heard() const { return others_.size(); }
+  // It knows of too many members to become ready.
+  bool crowded() const { return !committed() && others_.size() + 1 > most_; }
 
   static constexpr auto fields(auto list) {
     using M = Bootstrap;
     return list(field<&M::current_>("said"), field<&M::others_>("others"), field<&M::next_>("next"),
-                fixed<&M::self_>(), fixed<&M::expected_>(), fixed<&M::lost_>(),
-                fixed<&M::interval_>());
+                field<&M::number_>("number"), fixed<&M::self_>(), fixed<&M::expected_>(),
+                fixed<&M::aside_>(), fixed<&M::most_>(), fixed<&M::interval_>());
   }
   friend FieldCheck;
 
  private:
-  static constexpr std::size_t kMaxOthers = 64;
-
   struct Other {
     NodeId member = kNobody;
     VoterProposal proposal{};
@@ -112,6 +125,7 @@ class Bootstrap {
 
   void enter(Turn<Bootstrap>& turn, const VoterProposal& proposal);
   void choose();
+  void learn_number();
   void advance(Turn<Bootstrap>& turn);
   void remember(NodeId from, const VoterProposal& proposal, BootTime now);
   void receive_ready(Turn<Bootstrap>& turn, NodeId from, const VoterProposal& proposal);
@@ -120,9 +134,11 @@ class Bootstrap {
 
   NodeId self_;
   std::uint8_t expected_;
-  bool lost_;
+  bool aside_;
+  std::size_t most_;
   Nanos interval_;
   VoterProposal current_{};    // on disk or being written, unless its stage is proposed
+  std::uint64_t number_ = 0;   // for lists that this member is the first of
   std::vector<Other> others_;  // the first kMaxOthers, in ascending order
   BootTime next_ = kNever;
 };

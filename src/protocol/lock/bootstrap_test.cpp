@@ -112,7 +112,7 @@ class BootstrapCluster {
     site.machine = std::make_unique<Bootstrap>(Bootstrap::Start{.self = node(member),
                                                                 .expected = expected_,
                                                                 .saved = site.disk,
-                                                                .lost = site.lost && !site.disk});
+                                                                .aside = site.lost && !site.disk});
     step(member, [](Bootstrap& machine, Turn<Bootstrap>& turn) { machine.start(turn); });
   }
 
@@ -159,12 +159,12 @@ class BootstrapCluster {
 };
 
 // The voter set that member 3, ready for 2, 3, 5, writes to disk after this message; unset: none.
-std::optional<VoterSet> moves_to(NodeId from, const VoterSet& voters) {
+std::optional<VoterSet> moves_to(NodeId from, const VoterSet& voters, std::uint64_t number = 7) {
   SingleMember member(
       {.self = node(3),
        .expected = 3,
-       .saved = Bootstrap::VoterProposal{Bootstrap::Stage::ready, voters_of({2, 3, 5})}});
-  member.receive(from, {Bootstrap::Stage::ready, voters});
+       .saved = Bootstrap::VoterProposal{Bootstrap::Stage::ready, voters_of({2, 3, 5}), 7}});
+  member.receive(from, {Bootstrap::Stage::ready, voters, number});
   if (member.outputs().empty()) return std::nullopt;
   EXPECT_EQ(member.outputs().begin()->kind, OutputKind::persist);
   return member.outputs().begin()->record.voters;
@@ -176,6 +176,27 @@ TEST(Bootstrap, AReadyMemberMovesOnlyToASmallerListOfAFellow) {
       << "its own list may still be committed";
   EXPECT_EQ(moves_to(node(5), voters_of({3, 4, 5})), std::nullopt) << "a larger list";
   EXPECT_EQ(moves_to(node(2), voters_of({1, 2, 4})), std::nullopt) << "a list without this member";
+  EXPECT_EQ(moves_to(node(2), voters_of({2, 3, 5}), 6), voters_of({2, 3, 5}))
+      << "the same voters with a smaller number";
+  EXPECT_EQ(moves_to(node(2), voters_of({2, 3, 5}), 8), std::nullopt);
+  EXPECT_EQ(moves_to(node(2), voters_of({1, 2, 3}), 0), std::nullopt) << "no number";
+}
+
+// Sixteen machines and eight voters: two halves that do not hear each other agree on two sets, but
+// a machine that knows of all of them agrees on none.
+TEST(Bootstrap, TooManyMembersBecomeReadyForNoList) {
+  SingleMember member({.self = node(3), .expected = 2, .most = 3});
+  member.start();
+  const VoterSet voters = voters_of({1, 3});
+  member.receive(node(1), {Bootstrap::Stage::proposed, voters, 9});
+  member.receive(node(4), {Bootstrap::Stage::proposed, voters, 9});
+  EXPECT_FALSE(member.machine().crowded());
+  member.receive(node(5), {Bootstrap::Stage::proposed, voters, 9});
+  EXPECT_TRUE(member.machine().crowded());
+  member.receive(node(1), {Bootstrap::Stage::ready, voters, 9});
+  EXPECT_EQ(member.machine().word().stage, Bootstrap::Stage::proposed);
+  member.receive(node(1), {Bootstrap::Stage::committed, voters, 9});
+  EXPECT_TRUE(member.machine().committed()) << "the others have agreed";
 }
 
 // An empty voter set would leave no member to ask.

@@ -28,7 +28,16 @@ std::optional<lock::lease::Record> LeaseService::record_of(const Saved& saved) c
   const auto view = view_of(saved.view, *hosts_);
   const auto next = view_of(saved.next, *hosts_);
   if (!view || !next) return std::nullopt;
-  lock::lease::Record record{.boot = saved.boot, .reserve = saved.reserve, .view = *view};
+  lock::lease::Record record{.boot = saved.boot,
+                             .reserve = saved.reserve,
+                             .view = *view,
+                             .id = locks::record_of(saved.record)};
+  for (const wire::LockClaim& claim : saved.claims) {
+    const NodeId voter = hosts_->number_of(claim.host);
+    if (voter == kNobody) return std::nullopt;
+    record.claims.push_back(
+        {voter, {locks::record_of(claim.record), lock::lease::Boot{claim.boot}}});
+  }
   if (saved.next.count != 0) record.next = {saved.next.count, *next};
   return record;
 }
@@ -41,7 +50,8 @@ Member::Start LeaseService::member_start(const Start& start) const {
                      .view = *voters,
                      .record = start.saved ? record_of(*start.saved) : std::nullopt,
                      .rebooted = start.rebooted,
-                     .lost = start.lost};
+                     .lost = start.lost,
+                     .first = start.first};
   lock::lease::View& view = made.record ? made.record->view : made.view;
   view.available = start.available && std::popcount(view.voters()) == 2;
   return made;
@@ -139,6 +149,10 @@ void LeaseService::on_command(Turn<LeaseService>& turn, const GiveUpChange& /*gi
   command_member(turn, MemberCommand::no_change());
 }
 
+void LeaseService::on_command(Turn<LeaseService>& turn, const Retire& /*retire*/) {
+  command_member(turn, MemberCommand::retire());
+}
+
 void LeaseService::on_command(Turn<LeaseService>& turn, const AskRecord& ask) {
   const NodeId to = hosts_->number_of(ask.host);
   if (to == kNobody) return;
@@ -152,7 +166,11 @@ void LeaseService::carry_out(Turn<LeaseService>& turn, const Output<Member>& out
   if (output.kind == OutputKind::notice) return on_notice(turn, output.notice);
   if (output.kind == OutputKind::persist) {
     const lock::lease::Record& record = output.record;
-    Saved saved{record.boot, record.reserve, voters_of(record.view, *hosts_), {}};
+    Saved saved{.boot = record.boot,
+                .reserve = record.reserve,
+                .view = voters_of(record.view, *hosts_),
+                .record = locks::record_of(record.id),
+                .claims = claims_of(record.claims, *hosts_)};
     if (record.next.count != 0) saved.next = voters_of(record.next.view, *hosts_);
     saved.next.count = record.next.count;
     return turn.out.persist(saved);
@@ -170,6 +188,7 @@ void LeaseService::carry_out(Turn<LeaseService>& turn, const Output<Member>& out
 void LeaseService::on_notice(Turn<LeaseService>& turn, const lock::lease::Notice& notice) {
   using Kind = lock::lease::Notice::Kind;
   if (notice.kind == Kind::view) return turn.out.notify(VotersChanged{});
+  if (notice.kind == Kind::retired) return turn.out.notify(Retired{});
   if (notice.lock == lock::lease::kViewLock) {
     if (notice.kind == Kind::refused) turn.out.notify(ChangeRefused{});
     return;
@@ -236,6 +255,19 @@ bool LeaseService::uses(BootTime now, std::string_view name) const {
          std::ranges::any_of(lock->peers().all(), [&](const lock::lease::Peer& peer) {
            return !peer.waiting.empty() && peer.fresh_until > now;
          });
+}
+
+bool LeaseService::may_have_promised(BootTime now) const {
+  if (member_.state().abstain_until > now) return true;
+  bool promised = false;
+  names_.for_each([&](const std::string& /*name*/, LockId id) {
+    const lock::lease::Lock* lock = member_.lock(id);
+    if (lock == nullptr) return;
+    promised |= (lock->lease() && lock->lease()->until > now) ||
+                std::ranges::any_of(lock->grantor().promises(),
+                                    [&](const auto& promise) { return promise.until > now; });
+  });
+  return promised;
 }
 
 // --- for users ---

@@ -26,6 +26,8 @@ struct Saved {
   std::uint64_t reserve = 0;
   wire::LockVoters view{};
   wire::LockVoters next{};
+  wire::RecordId record = wire::kNoRecord;  // drawn when the record is first written
+  wire::LockClaims claims{};                // confirmed
 
   bool operator==(const Saved&) const = default;
 };
@@ -50,7 +52,9 @@ class LeaseService {
   struct Persisted {
     Saved record{};
   };
-  using Command = std::variant<Acquire, Release, ChangeVotes, GiveUpChange, AskRecord, Persisted>;
+  struct Retire {};  // another machine has the identity of this host
+  using Command =
+      std::variant<Acquire, Release, ChangeVotes, GiveUpChange, AskRecord, Retire, Persisted>;
   static Command persisted(const Saved& record) { return Persisted{record}; }
 
   struct VotersChanged {};
@@ -61,7 +65,9 @@ class LeaseService {
   struct TakesPart {
     HostId host = kNoHost;
   };
-  using Notice = std::variant<LockUpdate, VotersChanged, ChangeRefused, TakesPart>;
+  // The voters have confirmed another record of this host: it votes no more.
+  struct Retired {};
+  using Notice = std::variant<LockUpdate, VotersChanged, ChangeRefused, TakesPart, Retired>;
 
   struct Start {
     HostId self = kNoHost;
@@ -69,7 +75,8 @@ class LeaseService {
     wire::Directory* hosts = nullptr;  // numbers the hosts; must outlive the machine
     lock::lease::Rules rules{};
     std::optional<Saved> saved{};
-    bool lost = false;       // there was saved state, and it cannot be used
+    bool lost = false;        // there was saved state, and it cannot be used or is a copy
+    std::uint64_t first = 0;  // without saved state, counts begin above this one
     bool available = false;  // two voters: each grants alone when the other does not answer, UNSAFE
     bool rebooted = false;
   };
@@ -90,6 +97,9 @@ class LeaseService {
   const lock::lease::View& view() const { return member_.state().view(); }
   bool running() const { return member_.state().running; }
   bool speaks(BootTime now) const { return member_.state().speaks(now); }
+  bool retired() const { return member_.state().retired; }
+  // Whether promises of this host, also of an earlier incarnation, may still be valid.
+  bool may_have_promised(BootTime now) const;
   // Messages dropped because they name a host or lock without a number, or a lease that is too
   // long.
   std::uint64_t dropped() const { return dropped_; }
@@ -125,6 +135,7 @@ class LeaseService {
   void on_command(Turn<LeaseService>& turn, const ChangeVotes& change);
   void on_command(Turn<LeaseService>& turn, const GiveUpChange& give_up);
   void on_command(Turn<LeaseService>& turn, const AskRecord& ask);
+  void on_command(Turn<LeaseService>& turn, const Retire& retire);
   void on_command(Turn<LeaseService>& turn, const Persisted& persisted);
   std::optional<Refusal> admit(Turn<LeaseService>& turn, const Acquire& request);
   std::optional<lock::lease::Record> record_of(const Saved& saved) const;

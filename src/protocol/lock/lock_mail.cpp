@@ -18,6 +18,7 @@ static_assert(std::to_underlying(lock::lease::Why::ended) + 1 == wire::LockBody:
 static_assert(lock::lease::kMaxAnnounced == wire::kMaxLockWaiters);
 static_assert(lock::lease::kMaxEnds == wire::kMaxLockEnds);
 static_assert(lock::lease::kMaxStandings == wire::kMaxLockStandings);
+static_assert(lock::lease::kMaxVoters == wire::kMaxLockClaims);
 
 wire::LockBallot ballot_of(const Ballot& ballot, const wire::Directory& hosts) {
   return {ballot.count, hosts.host_of(ballot.origin)};
@@ -75,6 +76,22 @@ class Reading {
 
 }  // namespace
 
+wire::RecordId record_of(lock::lease::RecordId id) {
+  return wire::RecordId{std::to_underlying(id)};
+}
+lock::lease::RecordId record_of(wire::RecordId id) {
+  return lock::lease::RecordId{std::to_underlying(id)};
+}
+
+wire::LockClaims claims_of(const lock::lease::Claims& claims, const wire::Directory& hosts) {
+  wire::LockClaims all;
+  for (const lock::lease::Claim& claim : claims)
+    all.push_back({.host = hosts.host_of(claim.member),
+                   .record = record_of(claim.life.record),
+                   .boot = std::to_underlying(claim.life.boot)});
+  return all;
+}
+
 wire::LockBody body_of(const Message& message, const wire::Directory& hosts,
                        std::string_view name) {
   wire::LockBody body{.kind = std::to_underlying(message.kind),
@@ -93,9 +110,11 @@ wire::LockBody body_of(const Message& message, const wire::Directory& hosts,
                       .length = std::max(message.length, Nanos{0}),
                       .nonce = message.nonce,
                       .reserve = message.reserve,
+                      .record = record_of(message.record),
                       .waiting = waiters_of(message.waiting)};
   for (const Ballot& ballot : message.ends) body.ends.push_back(ballot_of(ballot, hosts));
   if (message.kind == lock::lease::Kind::record) body.set = voters_of(message.set, hosts);
+  body.claims = claims_of(message.claims, hosts);
   if (message.next.count != 0) {
     body.next = voters_of(message.next.view, hosts);
     body.next.count = message.next.count;
@@ -120,6 +139,7 @@ std::optional<Message> message_of(const wire::LockBody& body, wire::Directory& h
                   .lock = lock,
                   .view = body.view,
                   .boot = Boot{body.boot},
+                  .record = record_of(body.record),
                   .k = body.k,
                   .waiting = reading.waiting(body.waiting),
                   .ballot = reading.ballot(body.ballot),
@@ -143,6 +163,9 @@ std::optional<Message> message_of(const wire::LockBody& body, wire::Directory& h
                                  .boot = Boot{standing.boot},
                                  .k = standing.k,
                                  .waiting = reading.waiting(standing.waiting)});
+  for (const wire::LockClaim& claim : body.claims)
+    message.claims.push_back(
+        {reading.member(claim.host), {record_of(claim.record), Boot{claim.boot}}});
   if (message.kind == lock::lease::Kind::record) message.set = reading.view(body.set);
   if (body.next.count != 0)
     message.next = {reading.count(body.next.count), reading.view(body.next)};

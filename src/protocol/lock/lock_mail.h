@@ -15,6 +15,10 @@ namespace tempo::locks {
 wire::LockBody body_of(const lock::lease::Message& message, const wire::Directory& hosts,
                        std::string_view name);
 
+wire::RecordId record_of(lock::lease::RecordId id);
+lock::lease::RecordId record_of(wire::RecordId id);
+wire::LockClaims claims_of(const lock::lease::Claims& claims, const wire::Directory& hosts);
+
 // Largest values accepted from other members. A token has 40 bits for the count; tickets are
 // microseconds since 1970.
 inline constexpr std::uint64_t kMaxCount = (std::uint64_t{1} << 40) - (std::uint64_t{1} << 20);

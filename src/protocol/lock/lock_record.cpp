@@ -12,7 +12,7 @@
 namespace tempo::locks {
 namespace {
 
-constexpr std::string_view kFormat = "tempo-locks 1";
+constexpr std::string_view kFormat = "tempo-locks 2";
 constexpr std::array<std::string_view, 3> kStages{"claims", "ready", "founded"};
 
 std::optional<HostId> host_in(std::string_view text) {
@@ -74,6 +74,19 @@ bool put_view(std::string_view text, wire::LockVoters& voters) {
   return !voters.slots.empty() && voters.slots[voters.slots.size() - 1].votes > 0;
 }
 
+// "0000000000000abc 77 5": host, number of its record, boot.
+bool put_claim(std::string_view text, wire::LockClaims& claims) {
+  const auto host = host_in(next_part(text, ' '));
+  std::uint64_t record = 0;
+  wire::LockClaim claim;
+  if (!host || claims.full() || !put(next_part(text, ' '), record) || !put(text, claim.boot))
+    return false;
+  claim.host = *host;
+  claim.record = wire::RecordId{record};
+  claims.push_back(claim);
+  return true;
+}
+
 bool put_line(std::string_view key, std::string_view value, LockRecord& record) {
   if (key == "host") {
     record.host = host_in(value).value_or(kNoHost);
@@ -83,6 +96,12 @@ bool put_line(std::string_view key, std::string_view value, LockRecord& record) 
     record.kernel = value;
     return true;
   }
+  if (key == "place") {
+    record.place = value;
+    return true;
+  }
+  if (key == "number") return put(value, record.number);
+  if (key == "above") return put(value, record.above);
   if (key == "stage") {
     const auto* const found = std::ranges::find(kStages, value);
     record.stage = static_cast<LockRecord::Stage>(found - kStages.begin());
@@ -96,6 +115,13 @@ bool put_line(std::string_view key, std::string_view value, LockRecord& record) 
     record.lease->boot = lock::lease::Boot{boot};
     return good;
   }
+  if (key == "record") {
+    std::uint64_t id = 0;
+    const bool good = put(value, id);
+    record.lease->record = wire::RecordId{id};
+    return good;
+  }
+  if (key == "claim") return put_claim(value, record.lease->claims);
   if (key == "view") return put_view(value, record.lease->view);
   if (key == "next")
     return put(next_part(value, ' '), record.lease->next.count) && record.lease->next.count > 0 &&
@@ -107,17 +133,36 @@ bool put_line(std::string_view key, std::string_view value, LockRecord& record) 
 
 std::string LockRecord::text() const {
   std::string text =
-      fmt::format("{}\nhost {:016x}\nkernel {}\nstage {}\nvoters", kFormat,
-                  std::to_underlying(host), kernel, kStages.at(std::to_underlying(stage)));
+      fmt::format("{}\nhost {:016x}\nkernel {}\nplace {}\nstage {}\nnumber {}\nabove {}\nvoters",
+                  kFormat, std::to_underlying(host), kernel, place,
+                  kStages.at(std::to_underlying(stage)), number, above);
   for (const HostId voter : voters) text += fmt::format(" {:016x}", std::to_underlying(voter));
   text += '\n';
   if (lease) {
-    text += fmt::format("boot {}\nreserve {}\nview {}\n", std::to_underlying(lease->boot),
-                        lease->reserve, voters_text(lease->view));
+    text +=
+        fmt::format("record {}\nboot {}\nreserve {}\nview {}\n", std::to_underlying(lease->record),
+                    std::to_underlying(lease->boot), lease->reserve, voters_text(lease->view));
+    for (const wire::LockClaim& claim : lease->claims)
+      text += fmt::format("claim {:016x} {} {}\n", std::to_underlying(claim.host),
+                          std::to_underlying(claim.record), claim.boot);
     if (lease->next.count != 0)
       text += fmt::format("next {} {}\n", lease->next.count, voters_text(lease->next));
   }
   return text + "end\n";
+}
+
+std::uint64_t highest_count(const LockRecord& record) {
+  return std::max(record.above, record.lease ? record.lease->reserve : 0);
+}
+
+bool same_place(std::string_view one, std::string_view other) {
+  if (one == kNowhere || other == kNowhere) return false;
+  while (!one.empty() && !other.empty()) {
+    const std::string_view part = next_part(one, ' ');
+    const std::string_view its = next_part(other, ' ');
+    if (part != its && part != "-" && its != "-") return false;
+  }
+  return true;
 }
 
 std::optional<LockRecord> parse_lock_record(std::string_view text) {
@@ -126,8 +171,8 @@ std::optional<LockRecord> parse_lock_record(std::string_view text) {
   while (!text.empty()) {
     std::string_view line = next_part(text, '\n');
     if (line == "end") {
-      if (record.host == kNoHost ||
-          (record.stage != LockRecord::Stage::proposed && record.voters.empty()))
+      if (record.host == kNoHost || (record.stage != LockRecord::Stage::proposed &&
+                                     (record.voters.empty() || record.number == 0)))
         return std::nullopt;
       if (record.lease && record.lease->view.number == 0) return std::nullopt;
       return record;

@@ -6,6 +6,13 @@
 // section 5). Every such change ends: done, impossible, withdrawn by the operator, or given up
 // without an answer of a majority.
 //
+// The first voters have an identity, a hash of them and of a random number, which every message
+// about locks carries. Messages of another voting set are dropped and reported. Voters announce
+// theirs every ten seconds, so that two sets that meet know of each other.
+//
+// Two machines may run with the identity of one host: a clone. At the first sign of another one
+// this host retires: it neither votes nor asks until tempod restarts.
+//
 // Times are boot time (BootTime), which continues while the host is suspended.
 #pragma once
 
@@ -60,7 +67,8 @@ class LockService {
   struct Persisted {
     LockRecord record{};
   };
-  using Command = std::variant<Acquire, Release, ChangeVoters, CancelChange, Persisted>;
+  struct Retire {};  // another machine has the identity of this host
+  using Command = std::variant<Acquire, Release, ChangeVoters, CancelChange, Retire, Persisted>;
   static Command persisted(const LockRecord& record) { return Persisted{record}; }
 
   // The voters are known: agreed now, or read from the record.
@@ -68,27 +76,46 @@ class LockService {
     std::size_t voters = 0;
   };
   struct VotersChanged {};
-  struct Split {};  // another part of the network has different voters; at most once
+  // This host is a voter, or was one, of another voting set. Once for each time that such a set is
+  // heard after a silence.
+  struct TwoSets {
+    HostId host = kNoHost;
+  };
+  // Two machines run with the identity of this host: its messages do not count. Once for each time
+  // that it is noticed after a while.
+  struct CloneHeard {
+    HostId host = kNoHost;
+  };
+  // The voters have confirmed another record of this host: another machine has its identity, or its
+  // record is an old copy. It votes no more, and its record is not used again.
+  struct Retired {};
   struct ChangeEnded {
     std::uint64_t number = 0;
     HostId host = kNoHost;
     ChangeOutcome outcome{};
   };
-  using Notice = std::variant<LockUpdate, VotersAgreed, VotersChanged, Split, ChangeEnded>;
+  using Notice = std::variant<LockUpdate, VotersAgreed, VotersChanged, TwoSets, CloneHeard, Retired,
+                              ChangeEnded>;
 
   struct Start {
     HostId self = kNoHost;
     Incarnation life{};
     wire::Directory* hosts = nullptr;  // numbers the hosts; must outlive the machine
     std::uint8_t expected = 0;         // number of the first voters; at most kMaxVoterSet
+    std::vector<std::string> named{};  // names or ids of the first voters; empty: any
     lock::lease::Rules rules{};
     BoundsMonitor::Rules bounds{};
     lock::lease::TwoNode policy = lock::lease::TwoNode::strict;
     std::string policy_host{};           // name of the witness or the preferred machine
     bool is_policy_host = false;         // it is this host
     std::string kernel{};                // boot id of the running kernel
+    std::string place{};                 // see LockRecord
     std::optional<LockRecord> record{};  // as read from disk; unset: none
     bool record_lost = false;            // there was a record, and it cannot be used
+    std::uint64_t above = 0;             // without a record: counts begin above this one
+    // A voting set begins to count below this number, where its identity says, so that tokens of
+    // two sets differ. A token has 40 bits for its count: 38 leave room for centuries.
+    std::uint64_t beginnings = std::uint64_t{1} << 38;
   };
   explicit LockService(const Start& start);
 
@@ -101,7 +128,21 @@ class LockService {
   const char* check() const;
 
   const LockRecord& record() const { return record_; }  // on disk or being written
-  bool split() const { return split_; }
+  // A host of another voting set that was heard lately; kNoHost: none.
+  HostId other_set(BootTime now) const { return now < other_set_until_ ? other_set_ : kNoHost; }
+  wire::SetId set_id() const { return set_id_; }  // valid if committed
+  bool retired() const { return retired_; }
+  // A host with a clone; kNoHost: none was noticed lately.
+  HostId clone(BootTime now) const;
+  // Too many hosts take part in the agreement on the first voters.
+  bool crowded() const { return bootstrap_.crowded(); }
+  // This host is not among the named voters, and none of them has answered.
+  bool stands_aside() const { return !named(start_.self); }
+  // Until then leases may be held for which this host has voted.
+  BootTime leases_end() const { return started_ + start_.rules.keep(start_.rules.longest); }
+  bool may_have_promised(BootTime now) const {
+    return now < leases_end() || (leases_ && leases_->may_have_promised(now));
+  }
   bool record_lost() const { return start_.record_lost; }   // at the start
   std::size_t heard() const { return bootstrap_.heard(); }  // other hosts, during the bootstrap
   bool committed() const { return leases_.has_value(); }    // the voters are known
@@ -117,6 +158,8 @@ class LockService {
   }
 
  private:
+  static constexpr std::size_t kMaxClones = 8;
+
   using LockTurn = Turn<LockService>;
 
   struct Change {
@@ -139,13 +182,14 @@ class LockService {
   void on_command(LockTurn& turn, const Release& release);
   void on_command(LockTurn& turn, const ChangeVoters& wanted);
   void on_command(LockTurn& turn, const CancelChange& cancel);
+  void on_command(LockTurn& turn, const Retire& retire);
   void on_command(LockTurn& turn, const Persisted& persisted);
   std::optional<Refusal> refusal_of(BootTime now, const Acquire& request) const;
 
   // Outputs of the parts.
   Message message_of(const lock::Bootstrap::VoterProposal& proposal) const;
-  static Message message_of(const wire::LockBody& body) { return body; }
-  static Message message_of(const BoundedDelayLocks::Message& message) { return message; }
+  Message message_of(wire::LockBody body) const;
+  Message message_of(BoundedDelayLocks::Message message) const;
   void persist(LockTurn& turn, const lock::Bootstrap::VoterProposal& proposal);
   void persist(LockTurn& turn, const Saved& saved);
   static void persist(LockTurn& /*turn*/, const Nothing& /*record*/) {}
@@ -155,6 +199,10 @@ class LockService {
   void on_notice(LockTurn& turn, const LeaseService::VotersChanged& changed);
   void on_notice(LockTurn& turn, const LeaseService::ChangeRefused& refused);
   void on_notice(LockTurn& turn, const LeaseService::TakesPart& part);
+  void on_notice(LockTurn& turn, const LeaseService::Retired& retired);
+  void note_other_set(LockTurn& turn, NodeId from);
+  bool named(HostId host) const;
+  bool cloned(LockTurn& turn, NodeId from);
   void on_committed(LockTurn& turn, const lock::Bootstrap::VoterProposal& proposal);
 
   // Changes of the voters (lock_service_voters.cpp).
@@ -170,13 +218,25 @@ class LockService {
   std::vector<HostId> hosts_of(const lock::VoterSet& voters) const;
 
   Start start_;
-  LockRecord record_;  // on disk or being written
-  bool rebooted_;      // the kernel booted since the record was written
-  bool split_ = false;
+  LockRecord record_;                  // on disk or being written
+  bool rebooted_;                      // the kernel booted since the record was written
+  wire::SetId set_id_ = wire::kNoSet;  // valid with the leases
+  HostId other_set_ = kNoHost;         // the last host of another voting set
+  BootTime other_set_until_{};         // it counts as heard lately until then
+  BootTime started_{};
+  // A host that two machines claim to be, and until when it does not count.
+  struct Clone {
+    NodeId host = kNobody;
+    std::uint32_t returns = 0;
+    BootTime until{};
+  };
+  InlineVector<Clone, kMaxClones> clones_;
+  bool retired_ = false;
   lock::Bootstrap bootstrap_;
   std::optional<LeaseService> leases_;              // set once the voters are known
   std::optional<BoundedDelayLocks> bounded_delay_;  // set with the leases
   std::optional<Change> change_;                    // in progress
+  BootTime announce_at_ = kNever;                   // runs with the leases
   BootTime check_at_ = kNever;  // runs during a change, and on a preferred machine
 };
 

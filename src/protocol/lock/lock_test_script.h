@@ -1,6 +1,7 @@
 // The lock service in scripts (lab/sim/world_script.h): its settings, commands and texts.
 //
-// Settings: voters N, the number of the first voters; policy POLICY HOST as `policy witness=host3`;
+// Settings: voters N, the number of the first voters; named HOSTS, the only hosts that may be first
+// voters, comma-separated; policy POLICY HOST as `policy witness=host3`;
 // lease SPAN, the length of leases; longest SPAN. Commands:
 //
 //     host1 acquire LOCK client 3 [shared] [silent | explicit] [lease SPAN]
@@ -82,6 +83,9 @@ inline std::string text_of(const wire::LockBody& body) {
   if (kind == Kind::refuse) text += fmt::format(" {}", name_of(lock::lease::Why{body.why}));
   if (kind == Kind::record)
     text += body.reserve == 0 ? " blank" : fmt::format(" reserve {}", body.reserve);
+  if (kind == Kind::query && body.boot != 0) text += fmt::format(" claims boot {}", body.boot);
+  for (const wire::LockClaim& claim : body.claims)
+    text += fmt::format(" confirms {} boot {}", scripted_name(claim.host), claim.boot);
   if (body.set.number != 0) text += " " + text_of(body.set);
   if (body.next.number != 0) text += " next " + text_of(body.next);
   return text;
@@ -133,7 +137,11 @@ inline std::string text_of(const LockService::Notice& notice) {
   if (const auto* agreed = std::get_if<LockService::VotersAgreed>(&notice))
     return fmt::format("reports {} voters", agreed->voters);
   if (std::holds_alternative<LockService::VotersChanged>(notice)) return "reports changed voters";
-  if (std::holds_alternative<LockService::Split>(notice)) return "reports a split network";
+  if (const auto* other = std::get_if<LockService::TwoSets>(&notice))
+    return fmt::format("reports two voting sets, heard from {}", scripted_name(other->host));
+  if (const auto* clone = std::get_if<LockService::CloneHeard>(&notice))
+    return fmt::format("reports a clone of {}", scripted_name(clone->host));
+  if (std::holds_alternative<LockService::Retired>(notice)) return "reports that it is retired";
   constexpr std::array<std::string_view, 11> kOutcomes{"done",
                                                        "locks do not run here yet",
                                                        "another change is in progress",
@@ -215,6 +223,9 @@ class ScriptedLocks {
       TRY(span, parse_span(value));
       rules_.longest = std::max(rules_.longest, span);
       if (word == "lease") rules_.lease = rules_.longest = span;
+    } else if (word == "named") {
+      for (const std::string_view name : split_text(value, ',')) named_.emplace_back(name);
+      voters_ = static_cast<std::uint8_t>(named_.size());
     } else if (word == "policy") {
       using lock::lease::TwoNode;
       const std::string_view name = value.substr(0, value.find('='));
@@ -239,12 +250,14 @@ class ScriptedLocks {
                         .life = life,
                         .hosts = &directory_,
                         .expected = voters_,
+                        .named = named_,
                         .rules = rules_,
                         .policy = policy_,
                         .policy_host = policy_host_,
                         .is_policy_host = name == policy_host_,
                         .kernel = "kernel",
-                        .record = record == nullptr ? std::nullopt : std::optional(*record)});
+                        .record = record == nullptr ? std::nullopt : std::optional(*record),
+                        .beginnings = 1});
   }
 
   Result<LockService::Command> command(BootTime now, const std::vector<std::string_view>& line) {
@@ -276,7 +289,9 @@ class ScriptedLocks {
 
   // "serves; 3 voters; locks survive the loss of 1; door: host1 until 2000, client 3 inside".
   std::string state(const LockService& machine, BootTime now) const {
-    if (!machine.committed()) return fmt::format("heard {} others", machine.heard());
+    if (!machine.committed())
+      return fmt::format("heard {} others{}", machine.heard(),
+                         machine.crowded() ? ": too many" : "");
     std::string text = machine.serves(now) ? "serves" : "abstains";
     const NodeId needed = needed_voter(machine.view());
     text += "; " + lock_status(machine.view(), needed == kNobody ? "" : sim::host_name(needed));
@@ -299,6 +314,7 @@ class ScriptedLocks {
  private:
   std::uint32_t hosts_ = 0;
   std::uint8_t voters_ = 3;
+  std::vector<std::string> named_{};
   lock::lease::Rules rules_{};
   lock::lease::TwoNode policy_ = lock::lease::TwoNode::strict;
   std::string policy_host_{};

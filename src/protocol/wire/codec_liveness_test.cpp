@@ -286,5 +286,24 @@ TEST(CodecLiveness, ARecordingOfAnEvictedHostDoesNothing) {
   EXPECT_FALSE(receiver.decode(kNow + 2s, 0, kNow, later));
 }
 
+// Two machines answer in turn for one host. A process that was replaced has ended: it never answers
+// again, unless it is another machine.
+TEST(CodecLiveness, NoticesACloneOfAnotherHost) {
+  Codec one = codec_of({.id = 2, .nonce = 1});
+  Codec clone = codec_of({.id = 2, .nonce = 2});
+  Codec receiver = codec_of({.id = 1});
+  const auto returns = [&] {
+    return receiver.directory().find(HostId{std::uint64_t{2} << 50})->returns;
+  };
+  ASSERT_TRUE(heard(receiver, one, encoded(one, loop_of(one))));
+  ASSERT_TRUE(heard(receiver, clone, encoded(clone, loop_of(clone))));
+  EXPECT_EQ(returns(), 0U) << "a restart";
+  ASSERT_TRUE(heard(receiver, one, encoded(one, loop_of(one))));
+  EXPECT_EQ(returns(), 1U);
+  Codec third = codec_of({.id = 2, .nonce = 3});
+  ASSERT_TRUE(heard(receiver, third, encoded(third, loop_of(third))));
+  EXPECT_EQ(returns(), 1U) << "a restart";
+}
+
 }  // namespace
 }  // namespace tempo::wire

@@ -78,6 +78,11 @@ Directory::Host* Directory::hear(Instant now, HostId id, Incarnation incarnation
   if (!host->heard || host->incarnation != incarnation || host->nonce != nonce) {
     // The responses of the process before this one are of no use any more.
     if (host->heard && !mutated(Mutation::earlier_process_returns)) ++host->changes;
+    const bool returns = host->heard && host->earlier_nonce != Nonce{} &&
+                         host->earlier == incarnation && host->earlier_nonce == nonce;
+    if (returns && !mutated(Mutation::returns_unnoticed)) ++host->returns;
+    if (host->heard) host->earlier = host->incarnation;
+    if (host->heard) host->earlier_nonce = host->nonce;
     host->heard = true;
     host->incarnation = incarnation;
     host->nonce = nonce;

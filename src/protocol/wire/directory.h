@@ -46,6 +46,11 @@ class Directory {
     // The process that was live last, and the datagrams received from it.
     Incarnation incarnation{};
     Nonce nonce{};
+    Incarnation earlier{};  // the process that was live before that one; nonce 0: none
+    Nonce earlier_nonce{};
+    // Times that the earlier process was live again. A process that was replaced never returns: two
+    // machines have this id.
+    std::uint32_t returns = 0;
     bool heard = false;                // there was one; false: other hosts only mentioned this one
     bool pinned = false;               // never evicted
     bool votes = false;                // not evicted while it is a voter

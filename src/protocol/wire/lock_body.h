@@ -20,6 +20,13 @@ namespace tempo::wire {
 inline constexpr std::size_t kMaxLockName = 64;
 using LockName = Text<kMaxLockName>;
 
+// Identity of a voting set: a hash of its first voters and of a random number of its bootstrap.
+enum class SetId : std::uint64_t {};
+inline constexpr SetId kNoSet{0};  // the sender knows no voters
+// Random number of a voter's record, drawn when the record is first written.
+enum class RecordId : std::uint64_t {};
+inline constexpr RecordId kNoRecord{0};
+
 struct LockBallot {
   static constexpr std::size_t kBytes = 16;
 
@@ -143,10 +150,43 @@ struct LockVoters {
   }
 };
 
+// A voter that votes with a record that others did not know: a copy, or one after a lost record.
+struct LockClaim {
+  static constexpr std::size_t kBytes = 20;
+
+  HostId host = kNoHost;
+  RecordId record = kNoRecord;
+  std::uint32_t boot = 0;  // messages of that voter with a lower boot are void
+
+  bool operator==(const LockClaim&) const = default;
+
+  template <class Self, class Io>
+  static void layout(Self& self, Io& io) {
+    io(self.host, self.record, self.boot);
+    io.expect(self.host != kNoHost, Error::bad_value);
+  }
+};
+inline constexpr std::size_t kMaxLockClaims = 8;
+using LockClaims = InlineVector<LockClaim, kMaxLockClaims>;
+
+// A section of its own.
+struct LockClaimsBody {
+  static constexpr std::size_t kFixedBytes = 1;
+  static constexpr std::size_t kMaxBytes = kFixedBytes + kMaxLockClaims * LockClaim::kBytes;
+
+  LockClaims claims{};
+
+  template <class Self, class Io>
+  static void layout(Self& self, Io& io) {
+    io.fixed(kFixedBytes);
+    io.list(self.claims, io.length(self.claims));
+  }
+};
+
 struct LockBody {
   static constexpr std::uint8_t kKinds = 9;
   static constexpr std::uint8_t kWhys = 6;
-  static constexpr std::size_t kFixedBytes = 78;  // before the lists and the name
+  static constexpr std::size_t kFixedBytes = 94;  // before the lists and the name
   static constexpr std::size_t kMaxBytes = kFixedBytes + kMaxLockWaiters * LockWaiter::kBytes +
                                            kMaxLockEnds * LockBallot::kBytes + kMaxLockName;
 
@@ -166,11 +206,14 @@ struct LockBody {
   Nanos length{0};  // not negative
   std::uint64_t nonce = 0;
   std::uint64_t reserve = 0;
+  SetId set_id = kNoSet;
+  RecordId record = kNoRecord;  // the sender's
   LockWaiters waiting{};
   InlineVector<LockBallot, kMaxLockEnds> ends{};
-  LockPass pass{};    // a section of its own; absent without a target
-  LockVoters set{};   // the view in force; a section of its own, absent if number is 0
-  LockVoters next{};  // the view accepted or proposed as its successor; likewise
+  LockPass pass{};      // a section of its own; absent without a target
+  LockVoters set{};     // the view in force; a section of its own, absent if number is 0
+  LockVoters next{};    // the view accepted or proposed as its successor; likewise
+  LockClaims claims{};  // a section of its own; absent if empty, and with a pass
 
   bool operator==(const LockBody&) const = default;
 
@@ -185,7 +228,7 @@ struct LockBody {
     const auto name = io.length(self.name);
     io(self.view, self.boot, self.k, self.to_boot, self.to_k, self.named, self.ballot, self.top);
     io.not_negative(self.length);
-    io(self.nonce, self.reserve);
+    io(self.nonce, self.reserve, self.set_id, self.record);
     io.list(self.waiting, waiting);
     io.list(self.ends, ends);
     io.text(self.name, name);
@@ -197,10 +240,11 @@ struct VoterSetBody {
   enum class Stage : std::uint8_t { proposed, ready, committed };
   static constexpr std::uint8_t kStages = 3;
   static constexpr std::size_t kMax = 8;
-  static constexpr std::size_t kFixedBytes = 2;
+  static constexpr std::size_t kFixedBytes = 10;
   static constexpr std::size_t kMaxBytes = kFixedBytes + kMax * sizeof(HostId);
 
   Stage stage = Stage::proposed;
+  std::uint64_t number = 0;             // random, of the first of the voters; 0: not known yet
   InlineVector<HostId, kMax> voters{};  // in the order of their ids, none twice
 
   bool operator==(const VoterSetBody&) const = default;
@@ -209,7 +253,9 @@ struct VoterSetBody {
   static void layout(Self& self, Io& io) {
     io.fixed(kFixedBytes);
     io.kind(self.stage, kStages);
-    io.list(self.voters, io.length(self.voters));
+    const auto voters = io.length(self.voters);
+    io(self.number);
+    io.list(self.voters, voters);
     io.expect(
         (self.voters.empty() || self.voters.front() != kNoHost) &&
             std::ranges::adjacent_find(self.voters, std::greater_equal{}) == self.voters.end(),

@@ -14,7 +14,7 @@ namespace tempo::wire {
 // restart, answer.
 struct MutexBody {
   static constexpr std::uint8_t kKinds = 5;
-  static constexpr std::size_t kFixedBytes = 27;  // before the name
+  static constexpr std::size_t kFixedBytes = 35;  // before the name
   static constexpr std::size_t kMaxBytes = kFixedBytes + kMaxLockName;
 
   std::uint8_t kind = 0;
@@ -25,6 +25,7 @@ struct MutexBody {
   std::uint64_t number = 0;
   std::uint64_t ahead = 0;
   std::uint32_t incarnation = 0;
+  SetId set_id = kNoSet;
 
   bool operator==(const MutexBody&) const = default;
 
@@ -34,7 +35,7 @@ struct MutexBody {
     io.kind(self.kind, kKinds);
     io.flags(self.shared, self.reply);
     const auto name = io.length(self.name);
-    io(self.view, self.number, self.ahead, self.incarnation);
+    io(self.view, self.number, self.ahead, self.incarnation, self.set_id);
     io.name(self.name, name);
   }
 };
@@ -42,7 +43,7 @@ struct MutexBody {
 // Message counts that the sender has exchanged with each member, in the order of their slots.
 struct BeatBody {
   static constexpr std::size_t kMax = 8;
-  static constexpr std::size_t kFixedBytes = 10;
+  static constexpr std::size_t kFixedBytes = 18;
   static constexpr std::size_t kEntryBytes = 20;
   static constexpr std::size_t kMaxBytes = kFixedBytes + kMax * kEntryBytes;
 
@@ -63,7 +64,8 @@ struct BeatBody {
 
   std::uint32_t view = 0;
   std::uint32_t number = 0;  // counts the beats of one incarnation, from 1
-  bool busy = false;         // the sender has clients of such locks, so other members must beat too
+  SetId set_id = kNoSet;
+  bool busy = false;  // the sender has clients of such locks, so other members must beat too
   InlineVector<Entry, kMax> members{};
 
   bool operator==(const BeatBody&) const = default;
@@ -74,7 +76,9 @@ struct BeatBody {
     io(self.view);
     io.not_zero(self.number);
     io.flags(self.busy);
-    io.list(self.members, io.length(self.members));
+    const auto members = io.length(self.members);
+    io(self.set_id);
+    io.list(self.members, members);
   }
 };
 

@@ -21,7 +21,8 @@ Datagram sample_mutex() {
                             .view = 2,
                             .number = 3,
                             .ahead = 0x0405,
-                            .incarnation = 6};
+                            .incarnation = 6,
+                            .set_id = SetId{7}};
   return datagram;
 }
 
@@ -30,6 +31,7 @@ Datagram sample_beat() {
   BeatBody& body = datagram.body.emplace<BeatBody>();
   body.view = 2;
   body.number = 3;
+  body.set_id = SetId{9};
   body.busy = true;
   body.members.push_back({.incarnation = 4, .heard = 5, .age_us = 6, .received = 7, .sent = 8});
   return datagram;
@@ -39,12 +41,13 @@ Datagram sample_beat() {
 TEST(MutexBody, EncodesAMessage) {
   using namespace std::string_literals;
   EXPECT_EQ(written(sample_mutex()),
-            "\x0e\x1f"  // 27 + 4
+            "\x0e\x27"  // 35 + 4
             "\1\3\4"
             "\0\0\0\2"
             "\0\0\0\0\0\0\0\3"
             "\0\0\0\0\0\0\4\5"
             "\0\0\0\6"
+            "\0\0\0\0\0\0\0\7"
             "door"s);
   EXPECT_EQ(parse(bytes_of(sample_mutex())).value(), sample_mutex());
 }
@@ -52,8 +55,9 @@ TEST(MutexBody, EncodesAMessage) {
 TEST(MutexBody, EncodesABeat) {
   using namespace std::string_literals;
   EXPECT_EQ(written(sample_beat()),
-            "\x0f\x1e"  // 10 + 20
+            "\x0f\x26"  // 18 + 20
             "\0\0\0\2\0\0\0\3\1\1"
+            "\0\0\0\0\0\0\0\x09"
             "\0\0\0\4\0\0\0\5\0\0\0\6\0\0\0\7\0\0\0\x08"s);
   EXPECT_EQ(parse(bytes_of(sample_beat())).value(), sample_beat());
 }
@@ -62,7 +66,7 @@ TEST(MutexBody, RefusesValuesOutOfRange) {
   EXPECT_EQ(with_byte(sample_mutex(), kFirst, 5), Error::bad_kind);
   EXPECT_EQ(with_byte(sample_mutex(), kFirst + 2, 0), Error::bad_section) << "no name";
   EXPECT_EQ(with_byte(sample_mutex(), kFirst + 2, 5), Error::bad_section) << "name too long";
-  EXPECT_EQ(with_byte(sample_mutex(), kFirst + 27, 7), Error::bad_name);
+  EXPECT_EQ(with_byte(sample_mutex(), kFirst + 35, 7), Error::bad_name);
   EXPECT_EQ(with_byte(sample_beat(), kFirst + 7, 0), Error::bad_value) << "beat 0";
   EXPECT_EQ(with_byte(sample_beat(), kFirst + 9, 2), Error::bad_section) << "two members";
   EXPECT_EQ(with_byte(sample_beat(), kFirst + 9, 9), Error::bad_section) << "nine members";

@@ -30,6 +30,7 @@ enum class Mutation : std::uint8_t {
   answer_again,             // one question has any number of answers
   late_answer,              // an answer counts at any time
   held_too_long,            // held datagrams have no end
+  returns_unnoticed,        // an earlier process of a host that is live again is no sign of a clone
   count,
 };
 

@@ -76,6 +76,9 @@ Result<Setup> parse_setup(const SimDaemonArguments& arguments) {
               .scenario = *scenario,
               .seed = arguments.seed,
               .until = until};
+  if (setup.machines() > sim::daemon::kMaxHosts || setup.voters() > sim::daemon::kMaxVoters)
+    return std::unexpected(fmt::format("--nodes must leave at most {} machines and {} voters",
+                                       sim::daemon::kMaxHosts, sim::daemon::kMaxVoters));
   if (!arguments.keep.empty()) {
     TRY(keep, numbers_in(arguments.keep));
     setup.keep = keep;
@@ -88,10 +91,12 @@ Result<Setup> parse_setup(const SimDaemonArguments& arguments) {
     setup.notify_twice = true;
   else if (arguments.fault == "lost-is-absent")
     setup.lost_is_absent = true;
+  else if (arguments.fault == "copy-is-hidden")
+    setup.copy_shows = false;
   else if (!arguments.fault.empty())
     return std::unexpected(
-        fmt::format("--fault must be ignore-order, forget-persisted, notify-twice or "
-                    "lost-is-absent, not '{}'",
+        fmt::format("--fault must be ignore-order, forget-persisted, notify-twice, "
+                    "lost-is-absent or copy-is-hidden, not '{}'",
                     arguments.fault));
   return setup;
 }

@@ -13,14 +13,16 @@
 namespace tempo::sim::daemon {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Scenario>, 7> kScenarios{
+constexpr std::array<std::pair<std::string_view, Scenario>, 9> kScenarios{
     {{"churn", Scenario::churn},
      {"partition", Scenario::partition},
      {"restart", Scenario::restart},
      {"disk", Scenario::disk},
      {"everything", Scenario::everything},
      {"records", Scenario::records},
-     {"replay", Scenario::replay}}};
+     {"replay", Scenario::replay},
+     {"clone", Scenario::clone},
+     {"halves", Scenario::halves}}};
 
 constexpr std::uint32_t kStream = 20;  // index of the plan's stream under Cause::plan
 
@@ -57,6 +59,9 @@ Rates rates_of(Scenario scenario) {
     case Scenario::replay:
       return {
           .crash = 20s, .reboot = 60s, .pause = 30s, .resign = 30s, .partition = 60s, .clock = 30s};
+    case Scenario::clone:
+    case Scenario::halves:
+      return {};
   }
   return {};
 }
@@ -104,6 +109,8 @@ class Planner {
                               setup_.scenario == Scenario::everything;
     if (begins_rough && stream_.chance(rough)) rough_start();
     if (setup_.scenario == Scenario::replay) attacks();
+    if (setup_.scenario == Scenario::clone) clone();
+    if (setup_.scenario == Scenario::halves) halves();
     std::ranges::stable_sort(events_, {}, &PlannedEvent::at);
     return std::move(events_);
   }
@@ -124,13 +131,14 @@ class Planner {
 
   void clients() {
     const Nanos busy = setup_.scenario == Scenario::replay ? setup_.until - 5s : setup_.until;
+    const bool leases_only = setup_.scenario == Scenario::halves;
     for (std::uint32_t client = 0; client < setup_.clients; ++client) {
       Instant at{exponential(1s)};
       while (at < Instant{} + busy) {
-        const std::uint32_t choice = below(20);
+        const std::uint32_t choice = leases_only ? below(12) : below(20);
         Event event{.kind = Event::Kind::acquire, .which = client};
         if (choice < 12) {
-          event.lock = below(kLocks);
+          event.lock = leases_only ? below(2) : below(kLocks);
           event.number = below(2);  // 1: shared
           event.span = up_to(2s);
         } else if (choice < 16) {
@@ -160,9 +168,6 @@ class Planner {
       part |= (1U << below(setup_.nodes)) & ~(1U << victim);
     // The hosts have heard each other's first proposals, and forget them after three seconds.
     const Nanos down = 4s + part_of(4s);
-    const auto add = [&](Nanos at, const Event& event) {
-      events_.push_back({Instant{} + at, event});
-    };
     add(Nanos{1}, {.kind = Event::Kind::partition, .number = part, .span = down});
     add(part_of(2s), {.kind = Event::Kind::slow_disk, .which = victim, .span = down});
     add(down,
@@ -171,13 +176,50 @@ class Planner {
         {.kind = Event::Kind::partition, .number = part | 1U << victim, .span = 4s + part_of(6s)});
   }
 
+  void add(Nanos at, const Event& event) { events_.push_back({Instant{} + at, event}); }
+
+  // The seed counts through every partition of the hosts, every host that is cloned, and six
+  // stories. The clone is on the side where its host is not.
+  void clone() {
+    const std::uint64_t number = setup_.seed;
+    const auto hosts = static_cast<std::uint32_t>(number % (1U << setup_.nodes));
+    const std::uint64_t rest = number >> setup_.nodes;
+    const auto victim = static_cast<std::uint32_t>(rest % setup_.nodes);
+    const std::uint64_t story = rest / setup_.nodes % 6;
+    const bool with_clone = (hosts >> victim & 1) == 0;
+    const std::uint32_t part = hosts | (with_clone ? 1U << setup_.nodes : 0);
+    // The clone starts before the partition, at once with it or after it; it has the last record
+    // or an older one.
+    const Nanos starts = 14s + part_of(2s);
+    const Nanos parts = starts + (story % 3 == 0   ? -(1s + part_of(4s))
+                                  : story % 3 == 1 ? Nanos{1}
+                                                   : 1s + part_of(6s));
+    add(parts, {.kind = Event::Kind::split, .number = part});
+    add(starts, {.kind = Event::Kind::clone, .which = victim, .number = story >= 3 ? 1 : 0});
+    add(starts + part_of(10s),
+        {.kind = Event::Kind::crash, .which = below(setup_.nodes), .span = part_of(3s)});
+  }
+
+  // Every order of starting and meeting: each host starts in its own time, and the halves meet
+  // before, while or after they agree on voters.
+  void halves() {
+    std::uint32_t half = 0;
+    while (std::popcount(half) < static_cast<int>(setup_.nodes / 2))
+      half |= 1U << below(setup_.nodes);
+    add(Nanos{0}, {.kind = Event::Kind::split, .number = half});
+    const Nanos spread = up_to(20s);
+    for (std::uint32_t i = 0; i < setup_.nodes; ++i)
+      add(part_of(spread), {.kind = Event::Kind::power_on, .which = i});
+    add(up_to(30s), {.kind = Event::Kind::meet});
+    for (int i = 0; i < 3; ++i)
+      add(part_of(35s),
+          {.kind = Event::Kind::crash, .which = below(setup_.nodes), .span = part_of(5s)});
+  }
+
   // Network time changes twice, so that no recording has the time of the attack. Two clients hold a
   // lock each, a lease and a silent one, while a host starts among the others, and a client of that
   // host waits for one of them. All the others are idle.
   void attacks() {
-    const auto add = [&](Nanos at, const Event& event) {
-      events_.push_back({Instant{} + at, event});
-    };
     const auto acquire = [&](Nanos at, std::uint32_t client, std::uint32_t lock, Nanos span) {
       if (client < setup_.clients)
         add(at, {.kind = Event::Kind::acquire, .which = client, .lock = lock, .span = span});
@@ -237,11 +279,12 @@ std::string scenario_names() {
 
 std::string_view name_of(Event::Kind kind) {
   static constexpr std::array kNames{
-      "acquire", "stand",     "die",           "offer",     "crash",      "reboot", "pause",
-      "suspend", "blackout",  "resign",        "partition", "one-way",    "step",   "rate",
-      "slew",    "slow-disk", "damage",        "accident",  "set-time",   "attack", "quit",
-      "leave",   "deadline",  "restart",       "resume",    "heal",       "hear",   "disk-works",
-      "stopped", "calm",      "attack-begins", "replay",    "attack-ends"};
+      "acquire", "stand",      "die",      "offer",      "crash",    "reboot",   "pause",
+      "suspend", "blackout",   "resign",   "partition",  "one-way",  "step",     "rate",
+      "slew",    "slow-disk",  "damage",   "accident",   "set-time", "attack",   "split",
+      "meet",    "clone",      "power-on", "quit",       "leave",    "deadline", "restart",
+      "resume",  "heal",       "hear",     "disk-works", "stopped",  "calm",     "attack-begins",
+      "replay",  "attack-ends"};
   static_assert(kNames.size() == std::to_underlying(Event::Kind::attack_ends) + 1);
   return kNames[std::to_underlying(kind)];
 }

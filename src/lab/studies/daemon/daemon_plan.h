@@ -25,11 +25,15 @@ enum class Scenario : std::uint8_t {
   everything,
   records,  // the files of a host's record change: a bit, the length, an old copy, no file
   replay,   // an attacker records datagrams and sends them again whenever a host starts
+  clone,    // a machine with the id of a voter and a copy of its disk starts, beside it or beyond a
+            // partition
+  halves,   // half of the hosts vote; two halves may agree on voters before they hear each other
 };
 std::optional<Scenario> scenario_named(std::string_view name);
 std::string scenario_names();  // for help and errors, separated by commas
 
-inline constexpr std::uint32_t kMaxHosts = 8;  // all of them vote
+inline constexpr std::uint32_t kMaxHosts = 16;
+inline constexpr std::uint32_t kMaxVoters = 8;
 inline constexpr std::uint32_t kMaxClients = 64;
 
 // Scenario replay: the time of one attack, on a host that starts among the others or alone, with
@@ -51,10 +55,16 @@ struct Setup {
   bool notify_twice = false;
   bool lost_is_absent = false;  // a lost record counts as one that was never written
 
-  bool attacks = true;  // replay: false: the attacker only records
+  bool attacks = true;     // replay: false: the attacker only records
+  bool copy_shows = true;  // clone: false: the copied record looks like one of its machine
+
+  // The machines: the hosts, and the clone of one of them.
+  std::uint32_t machines() const { return nodes + (scenario == Scenario::clone ? 1 : 0); }
 
   // Number of the first voters: all hosts, or a bare majority of them.
   std::uint32_t voters() const {
+    if (scenario == Scenario::clone) return nodes;
+    if (scenario == Scenario::halves) return nodes / 2;
     return seed % 2 == 0 || scenario == Scenario::replay ? nodes : nodes / 2 + 1;
   }
   // Scenario records: a majority of the hosts always has a good record.
@@ -96,6 +106,10 @@ struct Event {
                 // `lock` 1: so do the records of most hosts, in ways that show
     set_time,   // its operator changes network time by `span`
     attack,     // host `which` restarts under attack; `number` 1: alone, all the others are down
+    split,      // from now on the hosts in the bit set `number` are cut off from the others
+    meet,       // this ends
+    clone,      // a clone of host `which` starts, with a copy of its disk; `number` 1: an older one
+    power_on,   // host `which` starts for the first time
     // Made during the run, not planned.
     quit,
     leave,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -88,6 +89,7 @@ class Cluster : public NoWatch {
     State state = State::idle;
     std::uint32_t request = 0;  // counts its requests
     std::uint32_t lock = 0;     // lock or group
+    std::uint32_t ledger = 0;   // of that lock, in the voting set of the host
     Mode mode = Mode::exclusive;
     Nanos span{0};        // of its stay
     BootTime deadline{};  // of its host
@@ -119,6 +121,9 @@ class Cluster : public NoWatch {
   WiredHost make(NodeId id, Incarnation incarnation);
   const Host& host(NodeId id) const { return world_.machine(id).host(); }
   std::unique_ptr<wire::Codec> make_codec(NodeId id, Incarnation incarnation);
+  // The host that this machine claims to be.
+  NodeId identity(NodeId id) const { return index(id) == setup_.nodes ? cloned_ : id; }
+  std::string place_of(NodeId id) const;
   void violated(std::string_view property, std::string text);
   void mix(std::uint64_t value) { outcome_.hash = (outcome_.hash ^ value) * 0x100000001b3ULL; }
 
@@ -151,6 +156,8 @@ class Cluster : public NoWatch {
   void accident(const Event& event);
   void damage_record(std::uint32_t which, Accident kind, Nanos restart);
   bool may_lose_record(NodeId id);
+  void start_clone(const Event& event);
+  std::uint32_t set_of(const Host& machine);
   void update_partition();
   void calm();
   void attack(const Event& event);
@@ -163,6 +170,8 @@ class Cluster : public NoWatch {
   void judge_attack(NodeId id, const node::Node::Notice& notice);
   NodeId sole_master();
   bool records_lost() const;
+  void judge_clone();
+  void judge_sets();
   void judge_end();
 
   Setup setup_;
@@ -177,6 +186,9 @@ class Cluster : public NoWatch {
   std::vector<std::uint32_t> parts_;        // by host: bit set of the hosts that do not hear it
   std::optional<std::uint32_t> cut_;        // the hosts of one side of a partition
   std::vector<HostId> voters_;              // the first voters; empty: none known
+  std::vector<wire::SetId> sets_;           // all voting sets
+  std::map<tempo::lock::Token, std::uint32_t> tokens_;  // granted, and the set; halves only
+  NodeId cloned_ = kNobody;                             // the host with a clone
   Stream power_;
   Stream accidents_;
   Attacker attacker_;
@@ -204,15 +216,15 @@ tempo::lock::lease::Rules lease_rules() {
 Cluster::Cluster(const Setup& setup)
     : setup_(setup),
       rules_{.timing = *election::profile("lan")},
-      machines_(setup.nodes),
+      machines_(setup.machines()),
       entered_(kLocks),
       terms_(kGroups, tempo::lock::kNoToken),
-      parts_(setup.nodes),
+      parts_(setup.machines()),
       power_(setup.seed, std::to_underlying(Cause::plan), kPower),
       accidents_(setup.seed, std::to_underlying(Cause::plan), kAccidents),
       attacker_(setup.seed),
       world_(
-          {.nodes = setup.nodes,
+          {.nodes = setup.machines(),
            .seed = setup.seed,
            .link = link_of(false),
            .write = Delay::uniform(200us, 20ms),
@@ -221,16 +233,18 @@ Cluster::Cluster(const Setup& setup)
            .notify_twice = setup.notify_twice},
           [this](NodeId id, Incarnation incarnation) { return make(id, incarnation); }, *this) {
   if (setup.scenario == Scenario::replay) keys_ = auth::Keyring({auth::Key{}});
-  CHECK(setup.nodes > 0 && setup.nodes <= kMaxHosts && setup.clients <= kMaxClients);
+  CHECK(setup.nodes > 0 && setup.machines() <= kMaxHosts && setup.clients <= kMaxClients);
   sync_rules_.interval = rules_.timing.adjtime;
   std::vector<NodeId> sites;
   for (std::uint32_t i = 0; i < setup.clients; ++i) {
-    clients_.push_back({.host = NodeId{i % setup.nodes}});
+    clients_.push_back({.host = NodeId{i % setup.machines()}});
     sites.push_back(clients_.back().host);
   }
-  for (std::uint32_t lock = 0; lock < kLocks; ++lock) ledgers_.emplace_back(setup.nodes, sites);
+  const std::uint32_t sets = setup.scenario == Scenario::halves ? 2 : 1;
+  for (std::uint32_t lock = 0; lock < kLocks * sets; ++lock)
+    ledgers_.emplace_back(setup.machines(), sites);
   Stream clocks(setup.seed, std::to_underlying(Cause::plan), kClocks);
-  for (std::uint32_t i = 0; i < setup.nodes; ++i) {
+  for (std::uint32_t i = 0; i < setup.machines(); ++i) {
     machines_[i].nonces = Stream(setup.seed, std::to_underlying(Cause::plan), kNonces + i);
     world_.set_clock(
         NodeId{i},
@@ -247,12 +261,14 @@ Outcome Cluster::run() {
     if (!setup_.keep || std::ranges::binary_search(*setup_.keep, i))
       world_.plan(outcome_.plan[i].at, outcome_.plan[i].event);
   world_.plan(Instant{} + setup_.faulty(), {.kind = Event::Kind::calm});
-  for (std::uint32_t i = 0; i < setup_.nodes; ++i) start(NodeId{i});
+  for (std::uint32_t i = 0; i < setup_.nodes && setup_.scenario != Scenario::halves; ++i)
+    start(NodeId{i});
   world_.run_until(Instant{} + setup_.end());
   if (world_.exhausted()) violated("no-storm", "too many messages; the run stopped");
   judge_end();
   outcome_.events = world_.events();
   outcome_.replayed = attacker_.replayed();
+  outcome_.sets = sets_.size();
   for (const sim::lock::Ledger& ledger : ledgers_) outcome_.entries += ledger.tally().entries;
   return std::move(outcome_);
 }
@@ -264,20 +280,26 @@ WiredHost Cluster::make(NodeId id, Incarnation incarnation) {
   machine.shown.reset();
   const Instant now = world_.local_now(id);
   std::unique_ptr<wire::Codec> codec = make_codec(id, incarnation);
-  node::Node node({.self = id, .incarnation = incarnation}, 1, rules_,
+  const NodeId self = identity(id);
+  node::Node node({.self = self, .incarnation = incarnation}, 1, rules_,
                   {.now = now, .shows = kWallStart + now.time_since_epoch()}, sync_rules_);
   const Disk<WiredHost>& disk = world_.disk(id);
-  const bool good = disk.file() == Disk<WiredHost>::File::good;
+  const std::string place = place_of(id);
+  const bool read = disk.file() == Disk<WiredHost>::File::good;
+  const bool good = read && locks::same_place(disk.record().place, place);
   const std::string kernel = fmt::format("kernel {} of {}", machine.boots, i);
-  Host::Locks locks({.self = host_at(i),
-                     .life = incarnation,
-                     .hosts = &codec->directory(),
-                     .expected = static_cast<std::uint8_t>(setup_.voters()),
-                     .rules = lease_rules(),
-                     .kernel = kernel,
-                     .record = good ? std::optional(disk.record()) : std::nullopt,
-                     .record_lost = disk.file() == Disk<WiredHost>::File::damaged});
-  groups::GroupService groups({.self = id,
+  Host::Locks locks(
+      {.self = host_at(index(self)),
+       .life = incarnation,
+       .hosts = &codec->directory(),
+       .expected = static_cast<std::uint8_t>(setup_.voters()),
+       .rules = lease_rules(),
+       .kernel = kernel,
+       .place = place,
+       .record = good ? std::optional(disk.record()) : std::nullopt,
+       .record_lost = disk.file() == Disk<WiredHost>::File::damaged || (read && !good),
+       .above = read ? locks::highest_count(disk.record()) : 0});
+  groups::GroupService groups({.self = self,
                                .life = incarnation,
                                .hosts = &codec->directory(),
                                .rules = {.lease = lease_rules().lease}});
@@ -289,7 +311,7 @@ std::unique_ptr<wire::Codec> Cluster::make_codec(NodeId id, Incarnation incarnat
   auth::Key secret{};
   for (std::byte& byte : secret) byte = static_cast<std::byte>(nonces.next());
   auto codec = std::make_unique<wire::Codec>(
-      wire::Codec::Options{.self = host_at(index(id)),
+      wire::Codec::Options{.self = host_at(index(identity(id))),
                            .incarnation = incarnation,
                            .nonce = wire::Nonce{nonces.next()},
                            .name = wire::Name(fmt::format("host{}", index(id) + 1)),
@@ -297,8 +319,13 @@ std::unique_ptr<wire::Codec> Cluster::make_codec(NodeId id, Incarnation incarnat
                            .keys = keys_,
                            .secret = secret,
                            .exchange_interval = rules_.timing.adjtime});
-  CHECK(codec->self() == id);
+  CHECK(codec->self() == identity(id));
   return codec;
+}
+
+std::string Cluster::place_of(NodeId id) const {
+  const NodeId machine = setup_.copy_shows ? id : identity(id);
+  return fmt::format("b{} -", index(machine));
 }
 
 void Cluster::violated(std::string_view property, std::string text) {
@@ -327,7 +354,8 @@ void Cluster::acquire(const Event& event) {
   client.span = event.span;
   client.orphan = false;
   client.since = world_.now();
-  ledgers_[client.lock].asked(event.which, world_.now());
+  client.ledger = client.lock + kLocks * set_of(host(client.host));
+  ledgers_[client.ledger].asked(event.which, world_.now());
   plan(20s, {.kind = Event::Kind::quit, .which = event.which, .turn = client.request});
   send(client.host, Host::Locks::Command{locks::Acquire{.client = ClientId{number_of(event.which)},
                                                         .name = lock_name(event.lock),
@@ -354,8 +382,8 @@ void Cluster::stand(const Event& event) {
 
 void Cluster::go_idle(std::uint32_t which) {
   Client& client = clients_[which];
-  if (client.state == Client::State::waits) ledgers_[client.lock].gave_up(which);
-  if (client.state == Client::State::inside) ledgers_[client.lock].left(which);
+  if (client.state == Client::State::waits) ledgers_[client.ledger].gave_up(which);
+  if (client.state == Client::State::inside) ledgers_[client.ledger].left(which);
   client.state = Client::State::idle;
   client.acts = client.orphan = false;
   ++client.request;
@@ -415,6 +443,8 @@ void Cluster::on_notice(NodeId id, const node::Node::Notice& notice) {
 void Cluster::on_notice(NodeId id, const Host::Locks::Notice& notice) {
   if (const auto* update = std::get_if<LockUpdate>(&notice)) return on_update(id, *update);
   if (!std::holds_alternative<Host::Locks::VotersAgreed>(notice)) return;
+  set_of(host(id));
+  if (setup_.scenario == Scenario::halves) return;
   const std::vector<HostId>& voters = host(id).locks()->record().voters;
   if (voters_.empty()) voters_ = voters;
   if (voters_ != voters)
@@ -426,7 +456,7 @@ void Cluster::on_update(NodeId id, const LockUpdate& update) {
   Client& client = clients_[which];
   // A late answer to a client that has gone; the driver told the daemon so.
   if (number_of(which) != std::to_underlying(update.client) || client.host != id) return;
-  sim::lock::Ledger& ledger = ledgers_[client.lock];
+  sim::lock::Ledger& ledger = ledgers_[client.ledger];
   switch (update.kind) {
     case LockUpdate::Kind::granted: {
       if (client.state != Client::State::waits)
@@ -446,6 +476,13 @@ void Cluster::on_update(NodeId id, const LockUpdate& update) {
         violated("token-order",
                  fmt::format("client {} entered {} with token {}", which + 1,
                              lock_name(client.lock), std::to_underlying(update.token)));
+      if (setup_.scenario == Scenario::halves && update.token != tempo::lock::kNoToken) {
+        const std::uint32_t set = client.ledger / kLocks;
+        if (const auto [known, fresh] = tokens_.emplace(update.token, set);
+            !fresh && known->second != set)
+          violated("two-sets", fmt::format("client {} got a token of the other voting set: {}",
+                                           which + 1, std::to_underlying(update.token)));
+      }
       client.state = Client::State::inside;
       client.deadline = update.deadline;
       entered_[client.lock] = world_.now();
@@ -612,6 +649,16 @@ void Cluster::happen(const Event& event) {
       return this->replay();
     case attack_ends:
       return end_attack();
+    case split:
+      cut_ = static_cast<std::uint32_t>(event.number);
+      return update_partition();
+    case meet:
+      cut_.reset();
+      return update_partition();
+    case Event::Kind::clone:
+      return start_clone(event);
+    case power_on:
+      return start(id);
   }
 }
 
@@ -709,8 +756,8 @@ void Cluster::damage_record(std::uint32_t which, Accident kind, Nanos restart) {
   const auto files = files_after(kind, generations, accidents_);
   if (!files) return;
   ++outcome_.accidents;
-  const auto read =
-      tempo::daemon::saved_locks(sys::record_in(*files, "locks"), "locks", host_at(which));
+  const auto read = tempo::daemon::saved_locks(sys::record_in(*files, "locks"), "locks",
+                                               host_at(which), place_of(id));
   if (shows && read.lost.empty() && (!read.record || *read.record != durable))
     violated("not-silent", fmt::format("{} did not notice an accident of its record: {}", which + 1,
                                        name_of(kind)));
@@ -722,8 +769,29 @@ void Cluster::damage_record(std::uint32_t which, Accident kind, Nanos restart) {
     disk.lose();
 }
 
+// A copy of the disk in another machine, from the last record or from one before it.
+void Cluster::start_clone(const Event& event) {
+  cloned_ = NodeId{event.which};
+  const Disk<WiredHost>& disk = world_.disk(cloned_);
+  if (disk.file() != Disk<WiredHost>::File::good) return;
+  const NodeId clone{setup_.nodes};
+  world_.disk(clone).set(event.number == 1 && disk.previous() ? *disk.previous() : disk.record());
+  start(clone);
+}
+
+// The number of the voting set of a host; 0 also if it knows none.
+std::uint32_t Cluster::set_of(const Host& machine) {
+  if (setup_.scenario != Scenario::halves || !machine.locks()->committed()) return 0;
+  const wire::SetId id = machine.locks()->set_id();
+  const auto known = std::ranges::find(sets_, id);
+  const auto number = static_cast<std::uint32_t>(known - sets_.begin());
+  if (known == sets_.end()) sets_.push_back(id);
+  CHECK(number < 2);
+  return number;
+}
+
 void Cluster::update_partition() {
-  const std::uint32_t n = setup_.nodes;
+  const std::uint32_t n = setup_.machines();
   std::vector<bool> blocked(std::size_t{n} * n);
   bool any = false;
   for (std::uint32_t from = 0; from < n; ++from)
@@ -887,7 +955,35 @@ bool Cluster::records_lost() const {
   return count > voters_.size() / 2;
 }
 
+// The clone and its host have heard each other since the faults ended.
+void Cluster::judge_clone() {
+  const NodeId clone{setup_.nodes};
+  if (cloned_ == kNobody || !world_.up(clone)) return;
+  for (const NodeId id : {cloned_, clone})
+    if (!host(id).locks()->retired())
+      violated("clone-retires",
+               fmt::format("{} {} still votes", id == clone ? "the clone of" : "host",
+                           index(cloned_) + 1));
+}
+
+void Cluster::judge_sets() {
+  for (std::uint32_t i = 0; i < setup_.nodes; ++i) {
+    const NodeId id{i};
+    if (!world_.up(id) || !host(id).locks()->committed()) continue;
+    for (std::uint32_t j = 0; j < setup_.nodes; ++j) {
+      const NodeId other{j};
+      if (!world_.up(other) || !host(other).locks()->committed()) continue;
+      if (host(other).locks()->set_id() == host(id).locks()->set_id()) continue;
+      if (host(id).locks()->other_set(world_.boot_now(id)) == kNoHost)
+        return violated("sets-reported",
+                        fmt::format("{} does not know of the voters of {}", i + 1, j + 1));
+    }
+  }
+}
+
 void Cluster::judge_end() {
+  if (setup_.scenario == Scenario::clone) return judge_clone();
+  if (setup_.scenario == Scenario::halves) return judge_sets();
   const NodeId master = sole_master();
   if (master == kNobody) return;
   const auto reading = [&](NodeId id) {

@@ -13,14 +13,18 @@
 //   obeys-newest   no node applies a correction of an epoch lower than one it has followed
 //   bound-order    a reading lies inside its own bounds
 //   monotonic      a steered clock goes back only by a step that tempod reports
+//   two-sets       no token is granted by two voting sets
 //   not-silent     a host whose record was changed reports it lost
 //   invariant      no machine reports a broken invariant
 // After the faults have ended:
 //   one-master     one master, which all nodes follow
 //   one-time       every node's bounds contain the master's time
-//   progress       a lock for which clients wait is entered, unless a majority of the voters has lost
+//   progress       a lock for which clients wait is entered, unless a majority of the voters has
+//   lost
 //                  its records
 //   a-leader       a group with candidates has a leader
+//   clone-retires     a host and its clone, which hear each other, have retired
+//   sets-reported      hosts with different voting sets, which hear each other, report it
 // While an attacker replays recorded datagrams to a host that starts:
 //   no-master      no node becomes master, and none follows another one than before
 //   no-step        no clock is stepped, except that host's, to the time of the master
@@ -56,6 +60,7 @@ struct Outcome {
   std::uint64_t writes = 0;     // durable records
   std::uint64_t accidents = 0;  // of records
   std::uint64_t replayed = 0;   // datagrams that the attacker sent
+  std::uint64_t sets = 0;       // voting sets
   std::uint64_t hash = 0;       // of everything that the hosts sent and reported
   std::vector<PlannedEvent> plan{};
 

@@ -87,6 +87,46 @@ TEST(Daemon, AccidentsOfRecordsAreNoticedAndTurnNoTokenBack) {
   }
 }
 
+// Every partition of five voters, every one of them cloned, and six stories: 960 worlds under make
+// soak. In a partition of {1,3} and {2, the clone of 3} both sides once had a majority.
+TEST(Daemon, ACloneNeverMakesTwoHolders) {
+  std::uint64_t entries = 0;
+  for (std::uint64_t seed = 0; seed < 960; seed += runs(31, 1)) {
+    const daemon::Setup setup{
+        .clients = 12, .scenario = Scenario::clone, .seed = seed, .until = 50s};
+    const Outcome outcome = run(setup);
+    EXPECT_TRUE(outcome.kept()) << text_of(setup, outcome);
+    entries += outcome.entries;
+  }
+  EXPECT_GT(entries, 500U);
+}
+
+TEST(Daemon, NoticesACloneThatDoesNotShow) {
+  std::set<std::string> properties;
+  for (std::uint64_t seed = 0; seed < 64; ++seed) {
+    const Outcome outcome = run({.clients = 12,
+                                 .scenario = Scenario::clone,
+                                 .seed = seed,
+                                 .until = 50s,
+                                 .copy_shows = false});
+    if (!outcome.kept()) properties.insert(outcome.violations.front().property);
+  }
+  EXPECT_TRUE(properties.contains("exclusion") || properties.contains("token-order"));
+}
+
+// Sixteen hosts, of which eight vote: 1,000 orders of starting and meeting under make soak.
+TEST(Daemon, TwoVotingSetsAreReported) {
+  std::uint64_t twice = 0;
+  for (std::uint64_t seed = 1; seed <= runs(12, 1000); ++seed) {
+    const daemon::Setup setup{
+        .nodes = 16, .clients = 16, .scenario = Scenario::halves, .seed = seed};
+    const Outcome outcome = run(setup);
+    EXPECT_TRUE(outcome.kept()) << text_of(setup, outcome);
+    twice += outcome.sets == 2 ? 1U : 0U;
+  }
+  EXPECT_GT(twice, 0U) << "no two sets met";
+}
+
 // Deliberate faults of the driver: at least one of ten runs notices each of them.
 TEST(Daemon, NoticesDeliberateFaults) {
   const auto violated = [](daemon::Setup setup) {

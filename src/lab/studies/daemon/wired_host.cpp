@@ -48,10 +48,21 @@ void WiredHost::receive(Turn<WiredHost>& turn, NodeId address, const Message& me
   const auto received = codec_->decode(turn.now, kNetwork, turn.now, std::get<Bytes>(message));
   Buffer buffer;
   send(turn, address, codec_->take_reply(turn.now, buffer), buffer.data());
+  check_id(turn);
   if (!received) return;
   note_address(turn, *received, address);
   while (const auto released = codec_->take_released()) deliver(turn, *released);
   deliver(turn, *received);
+}
+
+// As in the daemon: at the first sign of another machine with its id the host neither leads nor
+// votes.
+void WiredHost::check_id(Turn<WiredHost>& turn) {
+  if (!codec_->id_taken() || id_taken_) return;
+  id_taken_ = true;
+  command(turn, Host::Locks::Command{Host::Locks::Retire{}});
+  command(turn, node::Node::Command{node::Node::ElectionCommand{
+                    .network = kNetwork, .command = election::Command::stay_out}});
 }
 
 void WiredHost::deliver(Turn<WiredHost>& turn, const wire::Codec::Received& received) {

@@ -55,6 +55,7 @@ class WiredHost {
  private:
   template <class Step>
   void step(Turn<WiredHost>& turn, Step step);
+  void check_id(Turn<WiredHost>& turn);
   void deliver(Turn<WiredHost>& turn, const wire::Codec::Received& received);
   void note_address(Turn<WiredHost>& turn, const wire::Codec::Received& received, NodeId address);
   static void send(Turn<WiredHost>& turn, NodeId address, std::size_t size, const std::byte* bytes);
@@ -63,6 +64,7 @@ class WiredHost {
   Host host_;
   std::array<NodeId, kMaxHosts> addresses_;  // by host; kNobody: unknown
   std::uint64_t heard_ = 0;
+  bool id_taken_ = false;
 };
 
 }  // namespace tempo::sim::daemon

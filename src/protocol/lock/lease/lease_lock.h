@@ -128,6 +128,8 @@ class Lock {
   // The view changes: grants and requests for @view under the old view no longer count.
   void abandon(Scope& scope);
   void change_view(const View& before, const View& after);
+  // Grants of the voter in this slot no longer count.
+  void forget_grant(std::uint32_t slot) { granted_until_[slot] = BootTime{}; }
   // A proposal under this ballot arrived. False: this member may have promised a larger ballot
   // since.
   bool accepts(const Ballot& ballot, std::uint64_t floor);

@@ -262,6 +262,7 @@ void Lock::multicast(Scope& scope, Message message) {
   message.lock = scope.lock;
   message.view = state.view().number;
   message.boot = state.boot;
+  message.record = state.record_id;
   message.k = ++state.k;
   message.waiting = announced();
   message.ends = ends_;
@@ -331,11 +332,13 @@ void Lock::answer(Scope& scope, const Address& to, const Ballot& ballot, Why why
                   .lock = scope.lock,
                   .view = scope.state.view().number,
                   .boot = scope.state.boot,
+                  .record = scope.state.record_id,
                   .ballot = ballot,
                   .to_boot = to.boot,
                   .to_k = to.k};
   if (scope.lock == kViewLock && !mutated(Mutation::proposal_forgotten))
     message.next = scope.state.accepted;
+  if (why == Why::none) message.claims = scope.state.claims;
   if (why != Why::none) {
     message.top = top();
     message.why = why;

@@ -17,8 +17,11 @@ Boot after(Boot boot, std::uint32_t by) { return Boot{std::to_underlying(boot) +
 }  // namespace
 
 bool MemberState::speaks(BootTime now) const {
+  if (stopped()) return false;
   return running && (abstain_until <= now || mutated(Mutation::no_abstention));
 }
+
+bool MemberState::stopped() const { return retired && !mutated(Mutation::retired_votes); }
 
 bool MemberState::asks(BootTime now) const {
   return speaks(now) || (running && mutated(Mutation::pass_to_newer_boot));
@@ -43,10 +46,11 @@ void MemberState::ask_write(std::uint64_t reserve) {
 }
 
 Record MemberState::record() const {
-  Record record{boot, asked, following, accepted};
-  if (mutated(Mutation::acceptance_not_durable)) record.next = {};
-  if (mutated(Mutation::reserve_not_durable)) record.reserve = 0;
-  return record;
+  Record written{boot, asked, following, accepted, record_id, claims};
+  if (mutated(Mutation::acceptance_not_durable)) written.next = {};
+  if (mutated(Mutation::reserve_not_durable)) written.reserve = 0;
+  if (mutated(Mutation::claim_not_durable)) written.claims = {};
+  return written;
 }
 
 void MemberState::persisted(const Record& record) {
@@ -55,6 +59,8 @@ void MemberState::persisted(const Record& record) {
   disk.reserve =
       std::max(disk.reserve, mutated(Mutation::reserve_not_durable) ? asked : record.reserve);
   disk.next = record.next;
+  disk.id = record.id;
+  disk.claims = mutated(Mutation::claim_not_durable) ? claims : record.claims;
   running = true;
 }
 
@@ -102,7 +108,10 @@ Member::Member(const Start& start)
       lost_(start.lost),
       blank_(!start.record.has_value()) {
   CHECK(index(start.self) < kMaxNodes && start.rules.lease <= start.rules.longest);
-  state_.disk = start.record.value_or(Record{.view = start.view});
+  state_.disk = start.record.value_or(Record{.reserve = start.first, .view = start.view});
+  state_.record_id = state_.disk.id;
+  state_.claims = state_.disk.claims;
+  for (const Claim& claim : state_.claims) newest_[claim.member] = claim.life;
   state_.following = state_.view();
   state_.note_proposal(state_.disk.next);
   state_.accepted = state_.known;
@@ -115,6 +124,7 @@ void Member::start(Turn<Member>& turn) {
   state_.abstain_until = since + rules.keep(length);
   if (blank_) {
     nonce_ = 1 + turn.draw.below(state_.rules.nonces);
+    state_.record_id = RecordId{nonce_};
     query(turn);
   } else {
     begin_incarnation(after(state_.disk.boot, mutated(Mutation::boot_not_raised) ? 0 : 1));
@@ -130,15 +140,24 @@ void Member::receive(Turn<Member>& turn, NodeId from, const Message& message) {
 
 void Member::take(Turn<Member>& turn, NodeId from, const Message& message) {
   // Ignore messages from outside that name this member as sender.
-  if (index(from) >= kMaxNodes || from == state_.self) return;
+  if (index(from) >= kMaxNodes || from == state_.self || state_.stopped()) return;
   if (message.kind == Kind::query) return receive_query(turn, from, message);
-  if (message.kind == Kind::record) return receive_record(from, message);
+  if (message.kind == Kind::record) return receive_record(turn, from, message);
   const bool an_answer =
       message.kind == Kind::grant || message.kind == Kind::refuse || message.kind == Kind::accept;
   if (!state_.running) return;
   if (message.view != state_.view().number) return receive_other_view(turn, from, message);
-  if (message.boot < newest_of(from) || (an_answer && message.to_boot != state_.boot)) return;
-  newest_[from] = message.boot;
+  const Life life{message.record, message.boot};
+  if (!continues(from, life)) {
+    // A sender that does not know of a newer claim for its identity must stop.
+    if (std::ranges::find(state_.disk.claims, from, &Claim::member) != state_.disk.claims.end())
+      turn.out.send(from, record_message(0, from));
+    return;
+  }
+  if (an_answer && message.to_boot != state_.boot) return;
+  note_life(from, life);
+  learn_claims(turn, message.claims);
+  if (state_.stopped()) return;
   if (message.kind == Kind::propose) return receive_propose(turn, from, message);
   if (message.kind == Kind::accept) return receive_accept(from, message);
   on_lock(turn, message.lock,
@@ -175,6 +194,7 @@ void Member::command(Turn<Member>& turn, const Command& command) {
       if (state_.running && command.record.view.number > state_.view().number)
         enter_view(turn, command.record.view);
       answer_proposal(turn);
+      answer_claim(turn);
       resume_locks(turn);
       break;
     case Command::Kind::change:
@@ -186,6 +206,9 @@ void Member::command(Turn<Member>& turn, const Command& command) {
     case Command::Kind::no_change:
       change_ = {};
       on_lock(turn, kViewLock, [](Lock&, Scope&) {});
+      break;
+    case Command::Kind::retire:
+      retire();
       break;
   }
   write(turn);
@@ -207,9 +230,9 @@ void Member::finish_step(Turn<Member>& turn, LockId id, Lock& lock) {
   set_alarm();
 }
 
-Boot Member::newest_of(NodeId member) const {
-  const Boot* const newest = newest_.find(member);
-  return newest == nullptr ? Boot{} : *newest;
+Life Member::newest_of(NodeId member) const {
+  const Life* const newest = newest_.find(member);
+  return newest == nullptr ? Life{} : *newest;
 }
 
 bool Member::forget(Turn<Member>& turn, LockId id) {
@@ -246,17 +269,35 @@ void Member::begin_incarnation(Boot boot) {
 
 void Member::query(Turn<Member>& turn) {
   query_at_ = turn.now + state_.rules.retry();
-  turn.out.broadcast(
-      {.kind = Kind::query, .lock = kViewLock, .view = state_.view().number, .nonce = nonce_});
+  turn.out.broadcast({.kind = Kind::query,
+                      .lock = kViewLock,
+                      .view = state_.view().number,
+                      .boot = claim_,
+                      .record = state_.record_id,
+                      .nonce = nonce_});
   if (!may_begin()) return;  // a single voter has no other member to ask
   blank_ = false;
   query_at_ = kNever;
-  begin_incarnation(after(largest_boot_, 1));
+  begin_incarnation(claim_);
 }
 
 void Member::receive_query(Turn<Member>& turn, NodeId from, const Message& message) {
   if (!blank_ && !state_.running) return;  // a record counts when it is written
   if (blank_ && lost_) return;             // a lost one may have had votes: it counts as not heard
+  const Life claimed{message.record, message.boot};
+  const bool claims =
+      claimed.boot != Boot{} && continues(from, claimed) &&
+      (blank_ || claimed.boot >= Boot{kBootsMissed} || mutated(Mutation::claim_of_low_boot));
+  if (claims) note_life(from, claimed);
+  const Claim claim{from, claimed};
+  const bool keeps = claims && !blank_ && state_.view().votes_for(from);
+  if (keeps && std::ranges::find(state_.disk.claims, claim) == state_.disk.claims.end()) {
+    keep_claim(claim);
+    state_.ask_write(state_.asked);
+    owed_.erase_if([&](const Owed& owed) { return owed.to == from; });
+    owed_.push_newest({from, message.nonce});
+    return;
+  }
   turn.out.send(from, record_message(message.nonce, from));
 }
 
@@ -264,34 +305,55 @@ Message Member::record_message(std::uint64_t nonce, NodeId to) const {
   return {.kind = Kind::record,
           .lock = kViewLock,
           .view = state_.view().number,
-          .to_boot = newest_of(to),
-          .top = state_.floor,
+          .boot = state_.boot,
+          .record = state_.record_id,
+          .to_boot = newest_of(to).boot,
+          .top = blank_ ? state_.disk.reserve : state_.floor,
           .nonce = nonce,
           .reserve = blank_ ? 0 : state_.disk.reserve,
           .set = state_.view(),
-          .next = state_.accepted};
+          .next = state_.accepted,
+          .claims = state_.disk.claims};
 }
 
-void Member::receive_record(NodeId from, const Message& message) {
+void Member::receive_record(Turn<Member>& turn, NodeId from, const Message& message) {
+  learn_claims(turn, message.claims);
+  if (state_.stopped()) return;
   if (message.reserve != 0 && message.set.number > state_.following.number) {
     if (!blank_) return adopt(message.set, message.top);
     state_.disk.view = state_.following = message.set;
     state_.accepted = state_.known = {};
     with_record_ = without_ = 0;
+    state_.claims.erase_if(
+        [&](const Claim& claim) { return !message.set.votes_for(claim.member); });
   }
   if (!blank_ || message.nonce != nonce_ || message.view != state_.view().number) return;
   if (!state_.view().votes_for(from)) return;  // a member without a vote knows only its own counts
+  if (!confirms(message)) {
+    // The sender remembers a later incarnation, or does not know how many it has missed.
+    if (const Boot least = after(message.to_boot, kBootsMissed); claim_ < least) {
+      claim_ = least;
+      with_record_ = 0;
+      query(turn);
+      set_alarm();
+    }
+    return;
+  }
   const Voters bit = state_.view().bit_of(from);
   (message.reserve == 0 ? without_ : with_record_) |= bit;
   if (message.reserve != 0) without_ &= static_cast<Voters>(~bit);
-  state_.disk.reserve = std::max(state_.disk.reserve, message.reserve);
+  state_.disk.reserve =
+      std::max(state_.disk.reserve, message.reserve != 0 ? message.reserve : message.top);
   state_.note_proposal(message.next);
   state_.accepted = state_.known;  // this member may have accepted it too
-  largest_boot_ = std::max(largest_boot_, message.to_boot);
   if (!may_begin()) return;
   blank_ = false;
   query_at_ = kNever;
-  begin_incarnation(after(largest_boot_, with_record_ == 0 ? 1 : kBootsMissed));
+  // Leases for which another machine with this identity has voted end before this one votes.
+  if (with_record_ != 0 && !mutated(Mutation::claim_votes_at_once))
+    state_.abstain_until =
+        std::max(state_.abstain_until, turn.now + state_.rules.keep(state_.rules.longest));
+  begin_incarnation(claim_);
   set_alarm();
 }
 
@@ -305,6 +367,75 @@ bool Member::may_begin() const {
   const auto unheard = static_cast<Voters>(others & ~with_record_ & ~without_);
   if (view.available) return unheard == 0;
   return !view.quorum(static_cast<Voters>(unheard | view.bit_of(state_.self)));
+}
+
+// --- section 8: claims ---
+
+// A later incarnation, or the newest one with the same record.
+bool Member::continues(NodeId from, const Life& life) const {
+  const Life known = newest_of(from);
+  return life.boot > known.boot || life == known || mutated(Mutation::any_life_continues);
+}
+
+// Grants with another record no longer count: that was another machine. A restarted one keeps its
+// promises.
+void Member::note_life(NodeId member, const Life& life) {
+  const Life known = newest_of(member);
+  newest_[member] = life;
+  const auto slot = state_.view().slot_of(member);
+  if (!slot || known.record == life.record || mutated(Mutation::claim_keeps_grants)) return;
+  for (Lock& lock : locks_) lock.forget_grant(*slot);
+  view_lock_.forget_grant(*slot);
+  change_.accepted_by &= static_cast<Voters>(~state_.view().bit_of(member));
+}
+
+void Member::keep_claim(const Claim& claim) {
+  state_.claims.erase_if([&](const Claim& kept) { return kept.member == claim.member; });
+  state_.claims.push_back(claim);
+}
+
+// What another member has confirmed. A member without a record keeps it for its own.
+void Member::learn_claims(Turn<Member>& turn, const Claims& claims) {
+  if (mutated(Mutation::claims_not_told)) return;
+  for (const Claim& claim : claims) {
+    if (claim.member == state_.self) {
+      if (blank_ || claim.life.boot <= state_.boot) continue;
+      retire();
+      turn.out.notify({.kind = Notice::Kind::retired});
+      return;
+    }
+    if (claim.life.boot <= newest_of(claim.member).boot) continue;
+    note_life(claim.member, claim.life);
+    if (blank_ && state_.view().votes_for(claim.member)) keep_claim(claim);
+  }
+}
+
+// A claim is confirmed only when it is on disk.
+void Member::answer_claim(Turn<Member>& turn) {
+  const auto on_disk = [&](const Owed& owed) {
+    return std::ranges::find(state_.disk.claims, owed.to, &Claim::member) !=
+           state_.disk.claims.end();
+  };
+  for (const Owed& owed : owed_)
+    if (on_disk(owed)) turn.out.send(owed.to, record_message(owed.nonce, owed.to));
+  owed_.erase_if(on_disk);
+}
+
+// A voter without a record has nothing to confirm, and nobody keeps the claim of a member without a
+// vote.
+bool Member::confirms(const Message& record) const {
+  if (record.reserve == 0) return true;
+  if (!state_.view().votes_for(state_.self)) return record.to_boot == claim_;
+  const Claim claim{state_.self, {state_.record_id, claim_}};
+  return std::ranges::find(record.claims, claim) != record.claims.end() ||
+         mutated(Mutation::claim_unconfirmed);
+}
+
+// The lease of this member, if any, ends by itself: its grantors answer no more.
+void Member::retire() {
+  state_.retired = true;
+  query_at_ = kNever;
+  set_alarm();
 }
 
 const char* Member::check() const {

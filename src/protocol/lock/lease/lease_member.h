@@ -10,7 +10,10 @@
 //
 // An incarnation begins with one durable write. Until that is done, and until promises of an
 // earlier incarnation have ended, the member neither grants nor asks. A member without a record
-// first learns from the others how far counts may have gone (section 8).
+// first learns from the others how far counts may have gone (section 8). So does one whose record
+// is lost or a copy. If others have records, it votes only after voters that are a quorum without
+// it have confirmed its new record; from then on, no message of another machine with its identity
+// counts.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +47,8 @@ class Member {
     View view{};                     // as configured; used only without a record
     std::optional<Record> record{};  // as read from disk; unset: blank
     bool rebooted = false;           // the kernel booted since the record was written
-    bool lost = false;               // there was a record, and it cannot be used
+    bool lost = false;               // there was a record, and it cannot be used or is a copy
+    std::uint64_t first = 0;         // without any record, counts begin above this one
   };
   explicit Member(const Start& start);
 
@@ -76,9 +80,9 @@ class Member {
                 field<&M::newest_>("newest"), field<&M::locks_>("locks"),
                 field<&M::deadlines_>("dues"), field<&M::view_lock_>("view_lock"),
                 field<&M::change_>("change"), field<&M::debt_>("debt"), field<&M::blank_>("blank"),
-                fixed<&M::lost_>(), field<&M::nonce_>("nonce"),
-                field<&M::with_record_>("with_record"), field<&M::without_>("without"),
-                field<&M::largest_boot_>("largest_boot"), field<&M::query_at_>("query_at"),
+                fixed<&M::lost_>(), field<&M::claim_>("claim"), field<&M::owed_>("owed"),
+                field<&M::nonce_>("nonce"), field<&M::with_record_>("with_record"),
+                field<&M::without_>("without"), field<&M::query_at_>("query_at"),
                 field<&M::alarm_>("alarm"));
   }
   friend FieldCheck;
@@ -91,14 +95,23 @@ class Member {
   void finish_step(Turn<Member>& turn, LockId id, Lock& lock);
   void wake_locks(Turn<Member>& turn);
   void resume_locks(Turn<Member>& turn);
-  Boot newest_of(NodeId member) const;
+  Life newest_of(NodeId member) const;
   void set_alarm();
 
   // Section 8, blank record.
   void query(Turn<Member>& turn);
   void receive_query(Turn<Member>& turn, NodeId from, const Message& message);
-  void receive_record(NodeId from, const Message& message);
+  void receive_record(Turn<Member>& turn, NodeId from, const Message& message);
   bool may_begin() const;
+
+  // Section 8, claims.
+  bool continues(NodeId from, const Life& life) const;
+  void note_life(NodeId member, const Life& life);
+  void keep_claim(const Claim& claim);
+  void learn_claims(Turn<Member>& turn, const Claims& claims);
+  void answer_claim(Turn<Member>& turn);
+  bool confirms(const Message& record) const;
+  void retire();
   void begin_incarnation(Boot boot);
 
   // Section 9, views (lease_views.cpp).
@@ -145,10 +158,19 @@ class Member {
       return list(field<&M::to>("to"), field<&M::boot>("boot"), field<&M::ballot>("ballot"));
     }
   };
+  // A RECORD to send when the confirmed claim is on disk.
+  struct Owed {
+    NodeId to = kNobody;
+    std::uint64_t nonce = 0;
+
+    static constexpr auto fields(auto list) {
+      return list(field<&Owed::to>("to"), field<&Owed::nonce>("nonce"));
+    }
+  };
 
   MemberState state_;
   bool rebooted_;
-  NodeMap<Boot> newest_;     // newest boot seen of each member
+  NodeMap<Life> newest_;     // newest incarnation seen of each member
   std::vector<Lock> locks_;  // by number, at most kMaxLocks
   Deadlines deadlines_;      // next deadline of each lock
   Lock view_lock_;
@@ -159,7 +181,8 @@ class Member {
   std::uint64_t nonce_ = 0;  // while blank: identifies this incarnation
   Voters with_record_ = 0;   // other voters that sent their reserve
   Voters without_ = 0;       // other voters that are blank too
-  Boot largest_boot_{};      // largest boot of this member that the others remember
+  Boot claim_{1};            // while blank: the boot that it wants to begin with
+  InlineVector<Owed, kMaxVoters> owed_{};  // to different members
   BootTime query_at_ = kNever;
   BootTime alarm_ = kNever;
 };

@@ -35,7 +35,10 @@ struct MemberState {
   View following{};  // view of the last requested write: the current one, or the next one until it
                      // is written
   Boot boot{};       // of this incarnation
-  std::uint32_t k = 0;  // number of the last multicast, over all locks
+  RecordId record_id{};  // of this member's record
+  Claims claims{};       // confirmed, perhaps not yet on disk
+  bool retired = false;  // another machine has the identity of this member
+  std::uint32_t k = 0;   // number of the last multicast, over all locks
   // Last ticket used, over all locks. It is never forgotten: a hand-over is repeated to a member
   // that still waits with the ticket that the hand-over served.
   std::uint64_t ticket = 0;
@@ -58,6 +61,8 @@ struct MemberState {
   const View& view() const { return disk.view; }
   // Whether it may grant: not before promises that it does not remember have ended.
   bool speaks(BootTime now) const;
+  // Whether it takes no part any more.
+  bool stopped() const;
   // Whether it may ask. Boots alone would be enough: this is a second line of defence.
   bool asks(BootTime now) const;
 
@@ -90,7 +95,9 @@ struct MemberState {
     using M = MemberState;
     return list(field<&M::self>("self"), field<&M::disk>("disk"), field<&M::asked>("asked"),
                 field<&M::unwritten>("unwritten"), field<&M::following>("following"),
-                field<&M::boot>("boot"), field<&M::k, role::last>("k"), field<&M::ticket>("ticket"),
+                field<&M::boot>("boot"), field<&M::record_id>("record_id"),
+                field<&M::claims>("claims"), field<&M::retired>("retired"),
+                field<&M::k, role::last>("k"), field<&M::ticket>("ticket"),
                 field<&M::floor>("floor"), field<&M::answered>("answered"),
                 field<&M::abstain_until>("abstain_until"), field<&M::running>("running"),
                 field<&M::accepted>("accepted"), field<&M::known>("known"),

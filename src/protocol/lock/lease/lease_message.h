@@ -22,6 +22,9 @@ inline constexpr LockId kViewLock{0xffffffff};  // "@view": its holder may chang
 enum class ClientId : std::uint32_t {};
 enum class Boot : std::uint32_t {};  // one incarnation of a daemon; later ones are larger
 
+// Random number of a member's record, drawn when the record is first written; 0: none.
+enum class RecordId : std::uint64_t {};
+
 inline constexpr std::size_t kMaxAnnounced = 4;  // waiters of one member in a message
 inline constexpr std::size_t kMaxStandings = 6;  // other members in a message
 inline constexpr std::size_t kMaxEnds = 3;       // ended ballots in a message
@@ -105,11 +108,38 @@ struct Proposal {
   }
 };
 
+// One record of a member, and one incarnation with it.
+struct Life {
+  RecordId record{};
+  Boot boot{};
+
+  bool operator==(const Life&) const = default;
+
+  static constexpr auto fields(auto list) {
+    return list(field<&Life::record>("record"), field<&Life::boot>("boot"));
+  }
+};
+
+// A voter that voters confirmed with another record than before (section 8): its messages with a
+// lower boot are void.
+struct Claim {
+  NodeId member = kNobody;
+  Life life{};
+
+  bool operator==(const Claim&) const = default;
+
+  static constexpr auto fields(auto list) {
+    return list(field<&Claim::member, role::about>("member"), field<&Claim::life>("life"));
+  }
+};
+using Claims = InlineVector<Claim, kMaxVoters>;  // at most one for each voter
+
 struct Message {
   Kind kind = Kind::ask;
   LockId lock{};
   std::uint32_t view = 0;
-  Boot boot{};  // the sender's
+  Boot boot{};  // the sender's; QUERY: the boot that a sender without a record claims; 0: none
+  RecordId record{};  // the sender's
 
   // ASK, FREE, PASS
   std::uint32_t k = 0;
@@ -139,16 +169,18 @@ struct Message {
   View set{};                 // RECORD: the view with the number `view`
   Proposal next{};  // PROPOSE: the proposal; RECORD and GRANT of @view: the proposal that the
                     // sender accepted
+  Claims claims{};  // GRANT, ACCEPT, RECORD: those that the sender confirmed
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
-    auto& [kind, lock, view, boot, k, waiting, ends, ballot, mode, held, length, named, over_at,
-           to_boot, to_k, top, why, target, sub, left, ticket, standings, nonce, reserve, set,
-           next] = self;
+    auto& [kind, lock, view, boot, record, k, waiting, ends, ballot, mode, held, length, named,
+           over_at, to_boot, to_k, top, why, target, sub, left, ticket, standings, nonce, reserve,
+           set, next, claims] = self;
     visit("kind", kind);
     visit("lock", lock);
     visit("view", view);
     visit("boot", boot);
+    visit("record", record);
     visit_as<role::call>(visit, "k", k);
     visit("waiting", waiting);
     visit("ends", ends);
@@ -171,6 +203,7 @@ struct Message {
     visit("reserve", reserve);
     if (kind == Kind::record) visit("set", set);
     visit("next", next);
+    visit("claims", claims);
   }
 };
 
@@ -182,11 +215,13 @@ struct Record {
   std::uint64_t reserve = 0;  // larger counts were neither proposed nor accepted
   View view{};
   Proposal next{};  // accepted for the view after this one; count 0: none
+  RecordId id{};    // drawn when the record is first written
+  Claims claims{};  // confirmed
 
   static constexpr auto fields(auto list) {
     using M = Record;
     return list(field<&M::boot>("boot"), field<&M::reserve>("reserve"), field<&M::view>("view"),
-                field<&M::next>("next"));
+                field<&M::next>("next"), field<&M::id>("id"), field<&M::claims>("claims"));
   }
 };
 
@@ -198,6 +233,7 @@ struct Command {
     change,     // give `member` `votes`, one more or one less than now
     no_change,  // withdraw the change; a proposal already sent may still succeed
     time,       // network time is now between `earliest` and `latest`
+    retire,     // another machine has the identity of this member: it votes and asks no more
   };
   Kind kind = Kind::acquire;
   LockId lock{};
@@ -233,6 +269,7 @@ struct Command {
     return {.kind = Kind::time, .earliest = earliest, .latest = latest};
   }
   static Command no_change() { return {.kind = Kind::no_change}; }
+  static Command retire() { return {.kind = Kind::retire}; }
 };
 
 struct Notice {
@@ -242,6 +279,7 @@ struct Notice {
     lost,      // the client is no longer inside
     refused,   // too many clients of this lock at this member; of @view: the change is impossible
     view,      // `view` is in force at this member
+    retired,   // the voters have confirmed another record of this member: it votes no more
   };
   Kind kind = Kind::granted;
   LockId lock{};

@@ -46,6 +46,14 @@ enum class Mutation : std::uint8_t {
                            // answers
   promise_of_own_length,   // a grantor keeps every promise for L, whatever length the ASK wanted
   abstains_for_own_length,  // a restarted member abstains for L, whatever longer promises may last
+  any_life_continues,       // messages of an earlier incarnation, or with another record, count
+  claim_unconfirmed,    // a member with a lost or copied record votes without a quorum's consent
+  claim_votes_at_once,  // it does not wait for leases that its twin has voted for
+  claim_not_durable,    // a restarted voter forgets which claims it has confirmed
+  claim_keeps_grants,   // grants that a twin gave before still count
+  claims_not_told,      // a grantor does not learn from others what they have confirmed
+  claim_of_low_boot,    // a voter that remembers nothing confirms any claim
+  retired_votes,        // a member votes although another machine has its identity
   count,
 };
 

@@ -30,7 +30,7 @@ struct Rules {
   Nanos unit{1};                 // u: resolution of the clock
   std::uint64_t block = 65'536;  // counts reserved by one durable write
   std::uint32_t max_sub = (1U << 24) - 1;         // largest number of grants of one ballot
-  std::uint64_t nonces = std::uint64_t{1} << 32;  // a blank member draws its nonce from this many
+  std::uint64_t nonces = std::uint64_t{1} << 62;  // a blank member draws its nonce from this many
   bool suppress_replies = false;                  // only as many voters answer as are needed
   bool trust_time = false;                        // promises may end by network time (section 11)
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -77,6 +78,28 @@ class Cluster {
   void crash(std::uint32_t site) { up_[site] = false; }
   // Ends a crash as if the member had only paused and missed the messages of that time.
   void resume(std::uint32_t site) { up_[site] = true; }
+  // Another machine with the number of this member starts, with a copy of its record that it does
+  // not take for its own. Returns its site.
+  std::uint32_t start_clone(std::uint32_t site) {
+    const auto clone = static_cast<std::uint32_t>(members_.size());
+    clones_[clone] = NodeId{site};
+    damaged_.insert(clone);
+    disks_.emplace_back();
+    up_.push_back(true);
+    members_.push_back(make_member(clone, false));
+    start(clone);
+    run();
+    return clone;
+  }
+  // The two sides do not hear each other; a site on no side hears nobody.
+  void part(const std::set<std::uint32_t>& one, const std::set<std::uint32_t>& other) {
+    delivers_ = [=](const Datagram& datagram) {
+      const auto both = [&](const std::set<std::uint32_t>& side) {
+        return side.contains(index(datagram.from)) && side.contains(index(datagram.to));
+      };
+      return both(one) || both(other);
+    };
+  }
   void restart(std::uint32_t site) {
     members_[site] = make_member(site, false);
     start(site);
@@ -146,12 +169,16 @@ class Cluster {
 
  private:
   Member make_member(std::uint32_t site, bool rebooted) const {
-    return Member({.self = NodeId{site},
+    return Member({.self = identity(site),
                    .rules = rules_,
                    .view = view_,
                    .record = disks_[site],
                    .rebooted = rebooted,
                    .lost = damaged_.contains(site)});
+  }
+  NodeId identity(std::uint32_t site) const {
+    const auto clone = clones_.find(site);
+    return clone == clones_.end() ? NodeId{site} : clone->second;
   }
   void start(std::uint32_t site) {
     up_[site] = true;
@@ -178,7 +205,7 @@ class Cluster {
     ++counts_[std::to_underlying(output.message.kind)];
     sent_.push_back(output.message);
     for (std::uint32_t to = 0; to < members_.size(); ++to)
-      if (to != site && (output.kind == OutputKind::broadcast || output.to == NodeId{to}))
+      if (to != site && (output.kind == OutputKind::broadcast || output.to == identity(to)))
         datagrams_.push_back({NodeId{site}, NodeId{to}, output.message});
   }
   void run() {
@@ -191,7 +218,7 @@ class Cluster {
       datagrams_.pop_front();
       if (!up_[index(datagram.to)] || (delivers_ && !delivers_(datagram))) continue;
       step(index(datagram.to), [&](Member& member, Turn<Member>& turn) {
-        member.receive(turn, datagram.from, datagram.message);
+        member.receive(turn, identity(index(datagram.from)), datagram.message);
       });
     }
     running_ = false;
@@ -208,7 +235,8 @@ class Cluster {
   Rules rules_;
   View view_;
   std::vector<std::optional<Record>> disks_;
-  std::set<std::uint32_t> damaged_;  // sites whose record was damaged
+  std::map<std::uint32_t, NodeId> clones_;  // sites that have the number of another one
+  std::set<std::uint32_t> damaged_;         // sites whose record was damaged
   std::vector<Member> members_;
   std::vector<bool> up_;
   std::deque<Datagram> datagrams_;

@@ -71,6 +71,7 @@ void Member::propose(Turn<Member>& turn) {
                         .lock = kViewLock,
                         .view = state_.view().number,
                         .boot = state_.boot,
+                        .record = state_.record_id,
                         .ballot = change_.ballot,
                         .next = change_.proposal};
   turn.out.broadcast(message);
@@ -100,6 +101,7 @@ void Member::receive_propose(Turn<Member>& turn, NodeId from, const Message& mes
                          .lock = kViewLock,
                          .view = state_.view().number,
                          .boot = state_.boot,
+                         .record = state_.record_id,
                          .ballot = message.ballot,
                          .to_boot = message.boot,
                          .top = view_lock_.top(),
@@ -125,9 +127,11 @@ void Member::answer_proposal(Turn<Member>& turn) {
                         .lock = kViewLock,
                         .view = state_.view().number,
                         .boot = state_.boot,
+                        .record = state_.record_id,
                         .ballot = debt_.ballot,
                         .to_boot = debt_.boot,
-                        .reserve = state_.disk.reserve};
+                        .reserve = state_.disk.reserve,
+                        .claims = state_.claims};
   const NodeId to = std::exchange(debt_, {}).to;
   if (to == state_.self)
     receive_accept(state_.self, message);
@@ -171,6 +175,7 @@ void Member::enter_view(Turn<Member>& turn, const View& view) {
   for (Lock& lock : locks_) lock.change_view(state_.view(), view);
   view_lock_.change_view(state_.view(), view);
   state_.enter(view, turn.now);
+  state_.claims.erase_if([&](const Claim& claim) { return !view.votes_for(claim.member); });
   debt_ = {};
   turn.out.notify({.kind = Notice::Kind::view, .view = state_.view()});
   if (announces_views(state_)) turn.out.broadcast(record_message(0, kNobody));
