@@ -291,12 +291,12 @@ Findings applications(Workshop& workshop) {
   Series naive{.name = "naive", .mark = Mark::bars};
   Series corrected{.name = "corrected", .mark = Mark::bars};
   double number = 0;
-  for (const sim::apps::Portrait& portrait : sim::apps::portraits()) {
+  for (const sim::apps::ApplicationInfo& info : sim::apps::all_applications()) {
     ++number;
     for (const bool simple : {true, false}) {
       const auto outcomes =
           gathered(workshop, workshop.runs(simple ? 300 : 500), [&](std::uint64_t run_number) {
-            return run(sim::apps::Setup{.application = portrait.application,
+            return run(sim::apps::Setup{.application = info.application,
                                         .naive = simple,
                                         .seed = workshop.seed() + run_number});
           });
@@ -306,12 +306,12 @@ Findings applications(Workshop& workshop) {
           .points.push_back({number, proportion(broken, outcomes.size()).value});
       if (simple)
         findings.claims.push_back(
-            happens(cited("7", fmt::format("{}, naive version: {}", portrait.name, portrait.naive)),
-                    broken, outcomes.size()));
+            happens(cited("7", fmt::format("{}, naive version: {}", info.name, info.naive)), broken,
+                    outcomes.size()));
       else
         findings.claims.push_back(
-            never(cited("7", fmt::format("{}, violations of: {}", portrait.name, portrait.about)),
-                  broken, outcomes.size()));
+            never(cited("7", fmt::format("{}, violations of: {}", info.name, info.about)), broken,
+                  outcomes.size()));
     }
   }
   chart.series = {std::move(naive), std::move(corrected)};

@@ -18,18 +18,18 @@
 namespace tempo::cli {
 namespace {
 
+using sim::apps::all_applications;
+using sim::apps::ApplicationInfo;
+using sim::apps::info_of;
 using sim::apps::Outcome;
-using sim::apps::Portrait;
-using sim::apps::portrait_of;
-using sim::apps::portraits;
 using sim::apps::Setup;
 
 constexpr std::uint64_t kDefaultRuns = 1'000;
 constexpr std::uint64_t kMaxRuns = 1'000'000;
 
-Result<Portrait> named(const std::string& name) {
+Result<ApplicationInfo> named(const std::string& name) {
   std::string known;
-  for (const Portrait& one : portraits()) {
+  for (const ApplicationInfo& one : all_applications()) {
     if (one.name == name) return one;
     known += (known.empty() ? "" : ", ") + std::string(one.name);
   }
@@ -40,7 +40,7 @@ bool shows_one(const SimAppArguments& arguments) {
   return arguments.trace || !arguments.diagram.empty();
 }
 
-Result<void> check_arguments(const SimAppArguments& arguments, const Portrait& portrait) {
+Result<void> check_arguments(const SimAppArguments& arguments, const ApplicationInfo& info) {
   const auto refuse = [](std::string why) -> Result<void> {
     return std::unexpected(std::move(why));
   };
@@ -49,10 +49,10 @@ Result<void> check_arguments(const SimAppArguments& arguments, const Portrait& p
   if (arguments.nodes < 3 || arguments.nodes > sim::apps::kMaxNodes)
     return refuse(
         fmt::format("--nodes must be from 3 to {}, not {}", sim::apps::kMaxNodes, arguments.nodes));
-  const std::uint32_t most = sim::apps::most_crashes(portrait.application, arguments.nodes);
+  const std::uint32_t most = sim::apps::most_crashes(info.application, arguments.nodes);
   if (arguments.crash > most)
-    return refuse(fmt::format("{} with {} nodes tolerates at most --crash {}, not {}",
-                              portrait.name, arguments.nodes, most, arguments.crash));
+    return refuse(fmt::format("{} with {} nodes tolerates at most --crash {}, not {}", info.name,
+                              arguments.nodes, most, arguments.crash));
   if (!(arguments.loss >= 0 && arguments.loss <= sim::apps::kMaxLoss))
     return refuse(
         fmt::format("--loss must be from 0 to {}, not {}", sim::apps::kMaxLoss, arguments.loss));
@@ -68,9 +68,9 @@ Result<void> check_arguments(const SimAppArguments& arguments, const Portrait& p
 }
 
 Result<Setup> parse_plan(const SimAppArguments& arguments) {
-  TRY(portrait, named(arguments.name));
-  if (auto good = check_arguments(arguments, portrait); !good) return std::unexpected(good.error());
-  return Setup{.application = portrait.application,
+  TRY(info, named(arguments.name));
+  if (auto good = check_arguments(arguments, info); !good) return std::unexpected(good.error());
+  return Setup{.application = info.application,
                .nodes = arguments.nodes,
                .loss = arguments.loss,
                .crashes = arguments.crash,
@@ -113,17 +113,17 @@ Sum sum_of(const std::vector<Outcome>& outcomes) {
   return sum;
 }
 
-Json json_of(const SimAppArguments& arguments, const Portrait& portrait, const Sum& sum) {
+Json json_of(const SimAppArguments& arguments, const ApplicationInfo& info, const Sum& sum) {
   return Json::object()
-      .add("app", portrait.name)
+      .add("app", info.name)
       .add("variant", arguments.variant)
-      .add("property", portrait.property)
+      .add("property", info.property)
       .add("runs", sum.runs)
       .add("kept", sum.runs - sum.broken)
       .add("broken", sum.broken)
-      .add(portrait.asked, sum.asked)
-      .add(portrait.done, sum.done)
-      .add(fmt::format("{}_per_node", portrait.done),
+      .add(info.asked, sum.asked)
+      .add(info.done, sum.done)
+      .add(fmt::format("{}_per_node", info.done),
            Json::object().add("min", sum.fewest).add("max", sum.most))
       .add("longest_wait_T", sum.longest_wait)
       .add("elections", Json::object().add("mean", sum.mean(sum.elections)))
@@ -131,17 +131,17 @@ Json json_of(const SimAppArguments& arguments, const Portrait& portrait, const S
       .add("trace_hash", fmt::format("{:016x}", sum.hash));
 }
 
-std::string table_text(const Portrait& portrait, const Sum& sum) {
+std::string table_text(const ApplicationInfo& info, const Sum& sum) {
   report::Table table({"what", {"value", report::Align::right}});
   const auto row = [&](std::string what, std::string value) {
     table.row({std::move(what), std::move(value)});
   };
   row("runs", fmt::format("{}", sum.runs));
-  row(fmt::format("{} held", portrait.property), fmt::format("{}", sum.runs - sum.broken));
-  row(fmt::format("{} violated", portrait.property), fmt::format("{}", sum.broken));
-  row(fmt::format("{}, mean", portrait.asked), fmt::format("{:.2f}", sum.mean(sum.asked)));
-  row(fmt::format("{}, mean", portrait.done), fmt::format("{:.2f}", sum.mean(sum.done)));
-  row(fmt::format("{} of one node, fewest / most", portrait.done),
+  row(fmt::format("{} held", info.property), fmt::format("{}", sum.runs - sum.broken));
+  row(fmt::format("{} violated", info.property), fmt::format("{}", sum.broken));
+  row(fmt::format("{}, mean", info.asked), fmt::format("{:.2f}", sum.mean(sum.asked)));
+  row(fmt::format("{}, mean", info.done), fmt::format("{:.2f}", sum.mean(sum.done)));
+  row(fmt::format("{} of one node, fewest / most", info.done),
       fmt::format("{} / {}", sum.fewest, sum.most));
   row("longest wait, in T", fmt::format("{:.1f}", sum.longest_wait));
   row("elections, mean", fmt::format("{:.2f}", sum.mean(sum.elections)));
@@ -152,7 +152,7 @@ std::string table_text(const Portrait& portrait, const Sum& sum) {
 int list(bool json) {
   Json all = Json::array();
   report::Table table({"application", "property"});
-  for (const Portrait& one : portraits()) {
+  for (const ApplicationInfo& one : all_applications()) {
     all.push(Json::object()
                  .add("app", one.name)
                  .add("property", one.property)
@@ -188,9 +188,9 @@ bool show_run(const SimAppArguments& arguments, const Setup& setup) {
                       arguments.diagram);
 }
 
-void print_violation(const SimAppArguments& arguments, const Portrait& portrait,
+void print_violation(const SimAppArguments& arguments, const ApplicationInfo& info,
                      const Outcome& outcome, std::uint64_t seed) {
-  print_error("violated: {} at {} ms: {}\nreplay: {}\n", portrait.property,
+  print_error("violated: {} at {} ms: {}\nreplay: {}\n", info.property,
               sim::milliseconds(outcome.broken_at), outcome.broken, replay_line(arguments, seed));
 }
 
@@ -200,7 +200,7 @@ int sim_app(const SimAppArguments& arguments) {
   if (arguments.name.empty()) return list(arguments.json);
   const Result<Setup> setup = parse_plan(arguments);
   if (!setup) return bad_usage(setup.error());
-  const Portrait& portrait = portrait_of(setup->application);
+  const ApplicationInfo& info = info_of(setup->application);
   const bool one = shows_one(arguments);
   std::vector<Outcome> outcomes(arguments.runs > 0 ? arguments.runs : one ? 1 : kDefaultRuns);
   const Effort effort = run_in_parallel({.count = outcomes.size(), .what = arguments.name},
@@ -213,13 +213,12 @@ int sim_app(const SimAppArguments& arguments) {
   if (one && !show_run(arguments, *setup)) return kBadUsage;
   const Sum sum = sum_of(outcomes);
   if (arguments.json)
-    print_json(json_of(arguments, portrait, sum));
+    print_json(json_of(arguments, info, sum));
   else if (!arguments.trace && arguments.diagram != "-")
-    print("{}", table_text(portrait, sum));
+    print("{}", table_text(info, sum));
   if (effort.interrupted) print_error("tempo-lab: interrupted after {} runs\n", sum.runs);
   if (sum.broken_run) {
-    print_violation(arguments, portrait, outcomes[*sum.broken_run],
-                    arguments.seed + *sum.broken_run);
+    print_violation(arguments, info, outcomes[*sum.broken_run], arguments.seed + *sum.broken_run);
     return kViolation;
   }
   return effort.interrupted ? kInterrupted : kDone;

@@ -31,7 +31,7 @@ Sum many(Case setup, std::uint64_t runs) {
   return sum;
 }
 
-class Applications : public ::testing::TestWithParam<Portrait> {
+class Applications : public ::testing::TestWithParam<ApplicationInfo> {
  protected:
   static Case setup(std::uint32_t nodes = 5) {
     const Application application = GetParam().application;
@@ -90,11 +90,12 @@ TEST_P(Applications, AreDeterministic) {
   EXPECT_NE(run(other).hash, once.hash);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Applications, ::testing::ValuesIn(portraits()), [](const auto& row) {
-  std::string name(row.param.name);
-  std::erase(name, '-');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(All, Applications, ::testing::ValuesIn(all_applications()),
+                         [](const auto& row) {
+                           std::string name(row.param.name);
+                           std::erase(name, '-');
+                           return name;
+                         });
 
 TEST(Losses, RepeatsBringTheLossBelow1e12) {
   EXPECT_EQ(repeats_for(0), 0U);

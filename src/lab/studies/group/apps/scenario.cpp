@@ -172,8 +172,8 @@ class Planner {
 
 }  // namespace
 
-const std::vector<Portrait>& portraits() {
-  static const std::vector<Portrait> all{
+const std::vector<ApplicationInfo>& all_applications() {
+  static const std::vector<ApplicationInfo> all{
       {.application = Application::group_server,
        .name = "group-server",
        .property = "one-answer",
@@ -227,9 +227,10 @@ const std::vector<Portrait>& portraits() {
   return all;
 }
 
-const Portrait& portrait_of(Application application) {
-  const auto found = std::ranges::find(portraits(), application, &Portrait::application);
-  CHECK(found != portraits().end());
+const ApplicationInfo& info_of(Application application) {
+  const auto found =
+      std::ranges::find(all_applications(), application, &ApplicationInfo::application);
+  CHECK(found != all_applications().end());
   return *found;
 }
 

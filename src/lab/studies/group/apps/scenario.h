@@ -26,7 +26,7 @@ enum class Application : std::uint8_t {
 };
 
 // Description of an application: names, property and texts for reports.
-struct Portrait {
+struct ApplicationInfo {
   Application application;
   std::string_view name;
   std::string_view property;   // name of the property; its file has the same name
@@ -36,8 +36,8 @@ struct Portrait {
   std::string_view asked;      // name of the requests, for JSON
   std::string_view done;
 };
-const std::vector<Portrait>& portraits();
-const Portrait& portrait_of(Application application);
+const std::vector<ApplicationInfo>& all_applications();
+const ApplicationInfo& info_of(Application application);
 
 struct Setup {
   Application application = Application::group_server;
