@@ -56,13 +56,13 @@ int measure() {
     return 1;
   }
   const page::Moment moment = page::read_moment_closely();
-  const page::Hand hand{.shows = WallTime{1'700'000'000s}, .rate = 20e-6};
+  const page::ClockLine line{.shows = WallTime{1'700'000'000s}, .rate = 20e-6};
   writer->write({.raw = moment.raw,
                  .boot = moment.boot,
                  .real = moment.real,
-                 .time = hand,
-                 .earliest = hand,
-                 .latest = hand,
+                 .time = line,
+                 .earliest = line,
+                 .latest = line,
                  .held_wander = 10e-6,
                  .fresh = 1h,
                  .lasts = 2h,

@@ -42,10 +42,10 @@ class PublishedClock {
   double at(Instant raw, WallTime base) const {
     const auto loaded = page::load(*mapping_.page());
     if (!loaded) return std::nan("");
-    const page::Hand& hand = loaded->content.time;
+    const page::ClockLine& line = loaded->content.time;
     const Nanos age = raw - loaded->content.raw;
-    return static_cast<double>((hand.shows + age - base).count()) +
-           static_cast<double>(age.count()) * hand.rate;
+    return static_cast<double>((line.shows + age - base).count()) +
+           static_cast<double>(age.count()) * line.rate;
   }
   WallTime shows() const {
     const auto loaded = page::load(*mapping_.page());

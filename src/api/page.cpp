@@ -9,7 +9,7 @@ using Words = Page::Words;
 
 Words pack(const Content& content) {
   const auto whole = [](Nanos span) { return static_cast<std::uint64_t>(span.count()); };
-  const auto wall = [&](const Hand& hand) { return whole(hand.shows.time_since_epoch()); };
+  const auto wall = [&](const ClockLine& line) { return whole(line.shows.time_since_epoch()); };
   const auto bits = [](double value) { return std::bit_cast<std::uint64_t>(value); };
   return {whole(content.raw.time_since_epoch()),
           whole(content.boot),

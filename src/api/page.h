@@ -66,15 +66,15 @@ inline Page::Words words_of(const Page::Copy& copy) {
 
 inline Content unpack(const Page::Words& words) {
   const auto span = [](std::uint64_t word) { return Nanos{static_cast<std::int64_t>(word)}; };
-  const auto hand = [&](std::uint64_t shows, std::uint64_t rate) {
-    return Hand{.shows = WallTime{span(shows)}, .rate = std::bit_cast<double>(rate)};
+  const auto line = [&](std::uint64_t shows, std::uint64_t rate) {
+    return ClockLine{.shows = WallTime{span(shows)}, .rate = std::bit_cast<double>(rate)};
   };
   return {.raw = Instant{span(words[0])},
           .boot = span(words[1]),
           .real = span(words[12]),
-          .time = hand(words[2], words[3]),
-          .earliest = hand(words[4], words[5]),
-          .latest = hand(words[6], words[7]),
+          .time = line(words[2], words[3]),
+          .earliest = line(words[4], words[5]),
+          .latest = line(words[6], words[7]),
           .held_wander = std::bit_cast<double>(words[8]),
           .fresh = span(words[9]),
           .lasts = span(words[10]),

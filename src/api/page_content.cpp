@@ -6,9 +6,9 @@ namespace {
 constexpr double kMaxRate = 0.5;
 constexpr Nanos kFarthest = 24h * 365 * 250;  // from 1970; farthest value of a line
 
-bool sane(const Hand& hand) {
-  const Nanos shows = hand.shows.time_since_epoch();
-  return hand.rate >= -kMaxRate && hand.rate <= kMaxRate && shows >= -kFarthest &&
+bool sane(const ClockLine& line) {
+  const Nanos shows = line.shows.time_since_epoch();
+  return line.rate >= -kMaxRate && line.rate <= kMaxRate && shows >= -kFarthest &&
          shows <= kFarthest;
 }
 

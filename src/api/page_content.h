@@ -25,18 +25,18 @@ constexpr bool in_main_part(Status status) {
 }
 
 // A line: its value when the page is written, and how much faster than raw time it runs.
-struct Hand {
+struct ClockLine {
   WallTime shows{};
   double rate = 0;  // a fraction: 1e-6 is 1 ppm
 };
 
 struct Content {
-  Instant raw{};  // CLOCK_MONOTONIC_RAW at the time of writing
-  Nanos boot{0};  // CLOCK_BOOTTIME then; it also runs while the machine is suspended
-  Nanos real{0};  // CLOCK_REALTIME then; so does this one, but it can be set
-  Hand time{};    // the steered clock
-  Hand earliest{};
-  Hand latest{};
+  Instant raw{};     // CLOCK_MONOTONIC_RAW at the time of writing
+  Nanos boot{0};     // CLOCK_BOOTTIME then; it also runs while the machine is suspended
+  Nanos real{0};     // CLOCK_REALTIME then; so does this one, but it can be set
+  ClockLine time{};  // the steered clock
+  ClockLine earliest{};
+  ClockLine latest{};
   double held_wander = 0;  // widening of the bound in holdover, a fraction of the age
   Nanos fresh{0};          // age up to which `status` holds
   Nanos lasts{0};          // age up to which the page is valid
@@ -93,8 +93,8 @@ inline Nanos gained(Nanos age, double rate) {
   return Nanos{static_cast<std::int64_t>(static_cast<double>(age.count()) * rate)};
 }
 
-inline WallTime carried(const Hand& hand, Nanos age) {
-  return hand.shows + age + gained(age, hand.rate);
+inline WallTime carried(const ClockLine& line, Nanos age) {
+  return line.shows + age + gained(age, line.rate);
 }
 
 // Whether a clock differs from raw time by more than any slew explains.

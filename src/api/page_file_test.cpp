@@ -50,13 +50,13 @@ class PageFile : public ::testing::Test {
 
 Content fresh_content(WallTime shows) {
   const Moment moment = read_moment_closely();
-  const Hand hand{.shows = shows};
+  const ClockLine line{.shows = shows};
   return {.raw = moment.raw,
           .boot = moment.boot,
           .real = moment.real,
-          .time = hand,
-          .earliest = hand,
-          .latest = hand,
+          .time = line,
+          .earliest = line,
+          .latest = line,
           .held_wander = 10e-6,
           .fresh = 1h,
           .lasts = 2h,

@@ -32,8 +32,8 @@ Content numbered(std::int64_t i) {
 std::int64_t number_of(const Content& content) {
   const Nanos i = content.boot;
   const auto rate = static_cast<double>(i.count());
-  const auto is = [&](const Hand& hand) {
-    return hand.shows.time_since_epoch() == i && hand.rate == rate;
+  const auto is = [&](const ClockLine& line) {
+    return line.shows.time_since_epoch() == i && line.rate == rate;
   };
   const bool whole = content.raw.time_since_epoch() == i && is(content.time) &&
                      is(content.earliest) && is(content.latest) && content.held_wander == rate &&

@@ -12,7 +12,7 @@ constexpr double kRounding =
     1e-9;  // rounding error of a rate that comes from readings in whole nanoseconds
 constexpr Nanos kDoubtAfterSleep = 10s;
 
-page::Hand hand(WallTime now, WallTime in_a_second, double outwards) {
+page::ClockLine line(WallTime now, WallTime in_a_second, double outwards) {
   const auto went = static_cast<double>((in_a_second - now - kAhead).count());
   return {.shows = now, .rate = went / static_cast<double>(kAhead.count()) + outwards};
 }
@@ -42,7 +42,7 @@ page::Content content_of(const page::Moment& moment, const node::Reading& now,
   page::Content content{.raw = moment.raw,
                         .boot = moment.boot,
                         .real = moment.real,
-                        .time = hand(now.time, in_a_second.time, 0),
+                        .time = line(now.time, in_a_second.time, 0),
                         .earliest = {},
                         .latest = {},
                         .held_wander = node::kHeldWander,
@@ -50,8 +50,8 @@ page::Content content_of(const page::Moment& moment, const node::Reading& now,
                         .lasts = kLasts,
                         .status = page_status(now.status)};
   if (content.status == page::Status::unsynchronized) return content;
-  content.earliest = hand(now.earliest, in_a_second.earliest, -kRounding);
-  content.latest = hand(now.latest, in_a_second.latest, kRounding);
+  content.earliest = line(now.earliest, in_a_second.earliest, -kRounding);
+  content.latest = line(now.latest, in_a_second.latest, kRounding);
   return content;
 }
 
