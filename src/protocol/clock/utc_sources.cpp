@@ -21,7 +21,7 @@ double seconds_between(Instant from, Instant to) { return in_seconds(to - from);
 }  // namespace
 
 UtcSources::UtcSources(std::span<const Source> sources) {
-  CHECK(sources.size() <= kMost);
+  CHECK(sources.size() <= kMaxSources);
   for (const Source& source : sources) sources_.push_back({.rules = source});
 }
 

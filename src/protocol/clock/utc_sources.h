@@ -28,10 +28,10 @@ namespace tempo::clock {
 
 class UtcSources {
  public:
-  static constexpr std::size_t kMost = 8;      // sources
-  static constexpr std::size_t kSamples = 8;   // of a source, that its claim rests on
-  static constexpr Nanos kLifetime = 64s;      // of a sample
-  static constexpr double kMaxRate = 200e-6;  // of UTC over a raw clock
+  static constexpr std::size_t kMaxSources = 8;  // sources
+  static constexpr std::size_t kSamples = 8;     // of a source, that its claim rests on
+  static constexpr Nanos kLifetime = 64s;        // of a sample
+  static constexpr double kMaxRate = 200e-6;     // of UTC over a raw clock
 
   struct Source {
     double error = 0;           // of its samples, in seconds
