@@ -18,16 +18,16 @@ void BendDetector::judge(const CandidateFits& fits, bool opened) {
   for (std::size_t k = 0; k < kWindows.size(); ++k) {
     const Candidate& envelope = fits.candidates()[Kind::envelope][k];
     if (!envelope.present) break;
-    Usual& usual = usual_[k];
-    const double gap = envelope.margin - usual.margin;
+    MarginStats& stats = margins_[k];
+    const double gap = envelope.margin - stats.margin;
     const bool bent =
-        usual.slots >= static_cast<double>(kWindows[k]) && -gap > kGate * usual.deviation + kLeast;
+        stats.slots >= static_cast<double>(kWindows[k]) && -gap > kGate * stats.deviation + kLeast;
     if (bent) first_bent_ = std::min(first_bent_, k);
     if (!opened) continue;
-    usual.slots = std::min(usual.slots + 1, kHorizon);
-    const double gain = 1 / std::max(usual.slots, bent ? kBentHorizon : 0);
-    usual.margin += gap * gain;
-    usual.deviation += (std::abs(gap) - usual.deviation) * gain;
+    stats.slots = std::min(stats.slots + 1, kHorizon);
+    const double gain = 1 / std::max(stats.slots, bent ? kBentHorizon : 0);
+    stats.margin += gap * gain;
+    stats.deviation += (std::abs(gap) - stats.deviation) * gain;
   }
   if (first_bent_ == kWindows.size())
     run_ = 0;

@@ -29,13 +29,13 @@ class BendDetector {
   // A master that lies must not be followed before its members object.
   static constexpr std::size_t kConfirm = 3;
 
-  struct Usual {
+  struct MarginStats {
     double margin = 0;     // mean, in seconds
     double deviation = 0;  // mean absolute deviation
     double slots = 0;      // slots that it was learnt from
   };
 
-  std::array<Usual, kWindows.size()> usual_{};
+  std::array<MarginStats, kWindows.size()> margins_{};
   std::size_t first_bent_ = kWindows.size();
   std::size_t run_ = 0;  // newest slots in a row in which some window seemed bent
 };
