@@ -78,7 +78,7 @@ class Member {
     using M = Member;
     return list(field<&M::state_>("home"), field<&M::rebooted_>("rebooted"),
                 field<&M::newest_>("newest"), field<&M::locks_>("locks"),
-                field<&M::deadlines_>("dues"), field<&M::view_lock_>("view_lock"),
+                field<&M::deadlines_>("deadlines"), field<&M::view_lock_>("view_lock"),
                 field<&M::change_>("change"), field<&M::debt_>("debt"), field<&M::blank_>("blank"),
                 fixed<&M::lost_>(), field<&M::claim_>("claim"), field<&M::owed_>("owed"),
                 field<&M::nonce_>("nonce"), field<&M::with_record_>("with_record"),

@@ -73,7 +73,7 @@ struct View {
 
   static constexpr auto fields(auto list) {
     using M = View;
-    return list(field<&M::number>("number"), field<&M::slots>("chairs"), field<&M::votes>("votes"),
+    return list(field<&M::number>("number"), field<&M::slots>("slots"), field<&M::votes>("votes"),
                 field<&M::available>("available"));
   }
 };
