@@ -141,8 +141,10 @@ class LockHosts {
   // Kills parent and worker with SIGKILL.
   void kill_tempod(std::size_t i) {
     const pid_t worker = worker_of(i);
-    kill(tempods_[i]->id(), SIGKILL);
+    // Neither the crash hint of the parent nor the resignation of the worker may be sent.
+    kill(tempods_[i]->id(), SIGSTOP);
     kill(worker, SIGKILL);
+    kill(tempods_[i]->id(), SIGKILL);
     tempods_[i]->wait();
     tempods_[i].reset();
   }
