@@ -74,7 +74,7 @@ tempo_install_program(tempod sbin COMPONENT tempo MANUALS tempod.8 tempo.toml.5
                       UNITS tempod.service tempo-wait-sync.service)
 tempo_install_program(tempo bin COMPONENT tempo MANUALS tempo.1 COMPLETIONS)
 tempo_install_program(tempo-etcd sbin COMPONENT etcd MANUALS tempo-etcd.8 UNITS tempo-etcd.service)
-tempo_install_program(tempo-ntp sbin COMPONENT tempo MANUALS tempo-ntp.8 UNITS tempo-ntp.service)
+tempo_install_program(tempo-ntp sbin COMPONENT ntp MANUALS tempo-ntp.8 UNITS tempo-ntp.service)
 tempo_install_program(tempo-lab bin COMPONENT lab MANUALS tempo-lab.1 COMPLETIONS)
 
 install(FILES "${PROJECT_SOURCE_DIR}/packaging/tempo.sysusers" DESTINATION lib/sysusers.d RENAME tempo.conf
