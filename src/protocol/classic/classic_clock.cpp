@@ -3,20 +3,12 @@
 #include <cmath>
 
 #include "protocol/classic/classic_host.h"
+#include "protocol/classic/icmp_timestamp.h"
 
 namespace tempo::classic {
 namespace {
 
 constexpr Nanos kLongestStep = 100ms;  // between two measurements of a slave
-
-// Difference of two readings in milliseconds since midnight: from half a day before to half a day
-// after.
-Nanos day_difference(std::uint32_t later, std::uint32_t earlier) {
-  std::int64_t ms = (std::int64_t{later} - earlier) % kDayMs;
-  if (ms > kDayMs / 2) ms -= kDayMs;
-  if (ms < -kDayMs / 2) ms += kDayMs;
-  return std::chrono::milliseconds(ms);
-}
 
 }  // namespace
 
@@ -25,9 +17,7 @@ std::int64_t ClassicHost::micros(Instant now) const {
 }
 
 std::uint32_t ClassicHost::milliseconds(Instant now) const {
-  const std::int64_t ms =
-      std::chrono::floor<std::chrono::milliseconds>(time(now).time_since_epoch()).count();
-  return static_cast<std::uint32_t>(((ms % kDayMs) + kDayMs) % kDayMs);
+  return milliseconds_of_day(time(now));
 }
 
 Nanos ClassicHost::measuring_step() const {

@@ -10,12 +10,11 @@ constexpr std::uint8_t kReply = 14;
 constexpr std::uint8_t kIcmp = 1;  // protocol number in the IPv4 header
 constexpr std::size_t kShortestHeader = 20;
 
-// RFC 1071, over an even number of bytes. A correct message with its checksum gives 0.
+// RFC 1071. A correct message with its checksum gives 0.
 std::uint16_t checksum(std::span<const std::byte> bytes) {
   std::uint32_t sum = 0;
-  for (std::size_t i = 0; i + 1 < bytes.size(); i += 2)
-    sum += std::to_integer<std::uint32_t>(bytes[i]) << 8U |
-           std::to_integer<std::uint32_t>(bytes[i + 1]);
+  for (std::size_t i = 0; i < bytes.size(); ++i)
+    sum += std::to_integer<std::uint32_t>(bytes[i]) << (i % 2 == 0 ? 8U : 0U);
   while (sum >> 16U != 0) sum = (sum & 0xffffU) + (sum >> 16U);
   return static_cast<std::uint16_t>(~sum & 0xffffU);
 }
@@ -30,7 +29,7 @@ std::optional<IcmpTimestamp> parse_icmp(std::span<const std::byte> packet) {
       std::to_integer<std::uint8_t>(packet[9]) != kIcmp ||
       packet.size() < header + kIcmpTimestampBytes)
     return std::nullopt;
-  const auto message = packet.subspan(header, kIcmpTimestampBytes);
+  const auto message = packet.subspan(header);
   if (checksum(message) != 0) return std::nullopt;
   wire::Reader in(message);
   const auto type = in.take<std::uint8_t>();
@@ -44,6 +43,19 @@ std::optional<IcmpTimestamp> parse_icmp(std::span<const std::byte> packet) {
   parsed.stamps.receive = in.take<std::uint32_t>();
   parsed.stamps.transmit = in.take<std::uint32_t>();
   return parsed;
+}
+
+std::uint32_t milliseconds_of_day(WallTime time) {
+  const std::int64_t ms =
+      std::chrono::floor<std::chrono::milliseconds>(time.time_since_epoch()).count();
+  return static_cast<std::uint32_t>(((ms % kDayMs) + kDayMs) % kDayMs);
+}
+
+Nanos day_difference(std::uint32_t later, std::uint32_t earlier) {
+  std::int64_t ms = (std::int64_t{later} - earlier) % kDayMs;
+  if (ms > kDayMs / 2) ms -= kDayMs;
+  if (ms < -kDayMs / 2) ms += kDayMs;
+  return std::chrono::milliseconds(ms);
 }
 
 std::array<std::byte, kIcmpTimestampBytes> write_icmp(const IcmpTimestamp& message) {

@@ -43,6 +43,21 @@ TEST(IcmpTimestamp, ReadsWhatItWrites) {
   EXPECT_EQ(parse_icmp(packet), reply);
 }
 
+// A 64-bit build of netkit's daemon sends 40 bytes. Its requests were refused because the checksum
+// was taken over 20 bytes, so it could not measure this clock and dropped the slave again and
+// again.
+TEST(IcmpTimestamp, ReadsARequestThatIsLonger) {
+  const IcmpTimestamp expected{.stamps = {.id = 0x0102, .sequence = 3, .originate = 1000}};
+  // 0x11ed + 0x1234 = 0x2421; its complement is 0xdbde.
+  EXPECT_EQ(parse_icmp(packet_of({13,   0, 0xdb, 0xde, 1, 2, 0, 3, 0, 0,    3,
+                                  0xe8, 0, 0,    0,    0, 0, 0, 0, 0, 0x12, 0x34})),
+            expected);
+  // The same and 0x56 at the end of an odd number of bytes: 0x2421 + 0x5600 = 0x7a21.
+  EXPECT_EQ(parse_icmp(packet_of({13, 0, 0x85, 0xde, 1, 2, 0, 3, 0,    0,    3,   0xe8,
+                                  0,  0, 0,    0,    0, 0, 0, 0, 0x12, 0x34, 0x56})),
+            expected);
+}
+
 TEST(IcmpTimestamp, RefusesEverythingElse) {
   Bytes good = packet_of(kRequest);
   for (std::size_t size = 0; size < good.size(); ++size)
