@@ -138,6 +138,13 @@ CheckResult bad_profile(const Value& value) {
   return fmt::format("must be classic, lan or fast, not '{}'", text);
 }
 
+CheckResult bad_mode(const Value& value) {
+  const auto& text = std::get<std::string>(value);
+  if (std::ranges::any_of(kModes, [&](const auto& mode) { return mode.first == text; }))
+    return std::nullopt;
+  return fmt::format("must be tempo or classic, not '{}'", text);
+}
+
 CheckResult bad_clock(const Value& value) {
   const auto& text = std::get<std::string>(value);
   if (std::ranges::any_of(kClocks, [&](const auto& clock) { return clock.first == text; }))

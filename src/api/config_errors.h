@@ -16,6 +16,9 @@ namespace tempo::config {
 
 using CheckResult = std::optional<std::string>;
 
+inline constexpr std::array<std::pair<std::string_view, Mode>, 2> kModes{
+    {{"tempo", Mode::tempo}, {"classic", Mode::classic}}};
+
 inline constexpr std::array<std::pair<std::string_view, ClockKind>, 3> kClocks{
     {{"system", ClockKind::system}, {"software", ClockKind::software}, {"none", ClockKind::none}}};
 
@@ -34,6 +37,7 @@ inline constexpr std::array<std::pair<std::string_view, LockBackEnd>, 2> kBackEn
 inline constexpr std::array<std::pair<std::string_view, RemoteRead>, 3> kRemoteReads{
     {{"key", RemoteRead::key}, {"open", RemoteRead::open}, {"off", RemoteRead::off}}};
 
+CheckResult bad_mode(const Value& value);
 CheckResult bad_text(const Value& value);       // printable ASCII, at most 63 characters
 CheckResult bad_host_name(const Value& value);  // empty, or labels with dots between them
 CheckResult bad_cluster(const Value& value);

@@ -74,6 +74,15 @@ using election::Timing;
 
 const std::vector<Key>& keys() {  // NOLINT(readability-function-size): one table
   static const std::vector<Key> table{
+      text_key(
+          "mode", "\"tempo\"",
+          "Protocol: tempo, or classic (TSP version 1, with the time daemons of 4.3BSD; without "
+          "authentication, locks and groups)",
+          [](Settings& settings, const Value& value) {
+            for (const auto& [name, mode] : kModes)
+              if (name == std::get<std::string>(value)) settings.mode = mode;
+          },
+          bad_mode, "one of \"tempo\", \"classic\""),
       text_key("cluster", "\"tempo\"", "Cluster name; datagrams of other clusters are ignored",
                put_text<&Settings::cluster>, bad_cluster),
       text_key("name", "the host name", "Name announced to other members; \"\": the host name",
@@ -308,6 +317,24 @@ const std::vector<Key>& keys() {  // NOLINT(readability-function-size): one tabl
        put_count<&Timing::loops_per_startup>,
        nullptr},
 
+      list_key("classic.peers", "a list of addresses",
+               "Addresses of the hosts that tempod listens to in classic mode; empty: every host "
+               "of its networks",
+               put_list<&Settings::classic_peers>, bad_addresses),
+      {{"classic.correction-limit-ms", "a number from 0.001 to 86400000", "1000000",
+        "Largest correction that another host may cause in classic mode, in milliseconds; a larger "
+        "one is refused"},
+       Kind::number,
+       0.001,
+       kDayMs,
+       [](Settings& settings, const Value& value) {
+         settings.classic_correction_limit = from_ms(std::get<double>(value));
+       },
+       nullptr},
+      flag_key("classic.setdate", "false",
+               "Whether any host may set the time with Setdate in classic mode",
+               put_flag<&Settings::classic_setdate>),
+
       {{"locks.expect", "a whole number from 0 to 8", "0",
         "Number of lock voters, equal on all machines; 0: no locks"},
        Kind::whole,
@@ -523,7 +550,8 @@ const Key* find_key(std::string_view name) {
 }
 
 std::vector<std::string_view> table_names() {
-  return {"timers", "locks", "groups", "utc", "utc.source", "doors", "ntp", "software-clock"};
+  return {"timers",     "classic", "locks", "groups",        "utc",
+          "utc.source", "doors",   "ntp",   "software-clock"};
 }
 
 std::optional<std::size_t> max_of_tables(std::string_view name) {

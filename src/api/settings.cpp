@@ -313,6 +313,35 @@ void check_ntp(const Settings& settings, const AllGiven& given, Mistakes& mistak
                         "without ntp.serve and ntp.servers tempo-ntp has nothing to do; set one"});
 }
 
+// Keys of things that TSP does not have, or that would look safer than they are.
+void check_classic(const Settings& settings, const AllGiven& given, Mistakes& mistakes) {
+  const auto refuse = [&](std::string_view key, std::string_view why) {
+    const auto found = given.find(std::string(key));
+    mistakes.push_back({found == given.end() ? given.at("mode").where : found->second.where,
+                        fmt::format("mode = \"classic\" and {} exclude each other: {}", key, why)});
+  };
+  if (settings.key_file_given && !settings.key_file.empty())
+    refuse("key-file",
+           "TSP has no authentication, so a key would protect nothing; remove key-file, or set "
+           "mode = \"tempo\"");
+  if (settings.ipv6) refuse("ipv6", "TSP uses IPv4 broadcast; remove ipv6");
+  if (settings.clock == ClockKind::none)
+    refuse("clock",
+           "other hosts measure the clock of this machine and would correct it in every round; "
+           "set clock = \"system\"");
+  if (settings.lock_expect > 0 || settings.lock_back_end == LockBackEnd::etcd)
+    refuse(settings.lock_expect > 0 ? "locks.expect" : "locks.back-end",
+           "TSP has no locks; remove the table [locks]");
+  if (!settings.node_key_file.empty())
+    refuse("groups.node-key-file", "TSP has no groups; remove the table [groups]");
+  if (!settings.utc_sources.empty())
+    refuse("utc.source[0].path", "TSP carries no UTC; remove [[utc.source]]");
+  for (const auto& [key, door] : {std::pair{"doors.clockbound", &settings.clockbound},
+                                  std::pair{"doors.chrony", &settings.chrony}})
+    if (!door->empty())
+      refuse(key, "time of TSP has no error bound that programs could be given; remove it");
+}
+
 void check_relations(const Settings& settings, const AllGiven& given, Mistakes& mistakes) {
   const auto has = [&](const char* key) { return given.contains(key); };
   if (!settings.broadcast.empty() && settings.bind.empty() && has("broadcast"))
@@ -326,6 +355,13 @@ void check_relations(const Settings& settings, const AllGiven& given, Mistakes& 
     mistakes.push_back({given.at("trusted").where,
                         "trusted needs clock = \"none\", because another program sets this "
                         "machine's clock; set clock or remove trusted"});
+  if (settings.mode == Mode::classic)
+    check_classic(settings, given, mistakes);
+  else if (const auto key = given.lower_bound("classic.");
+           key != given.end() && key->first.starts_with("classic."))
+    mistakes.push_back(
+        {key->second.where, fmt::format("{} needs mode = \"classic\"; set mode or remove {}",
+                                        key->first, key->first)});
   check_utc_sources(settings, given, mistakes);
   check_ntp(settings, given, mistakes);
   if (has("locks.policy") || has("locks.policy-host"))
@@ -356,7 +392,10 @@ void check_relations(const Settings& settings, const AllGiven& given, Mistakes& 
 std::expected<Settings, Mistakes> apply(const AllGiven& given, Mistakes mistakes) {
   Settings settings;
   bool timers_valid = true;
-  // The profile comes first: the timers change its values.
+  // The profile comes first: the timers change its values. TSP has the timers of 4.3BSD.
+  const auto mode = given.find("mode");
+  if (mode != given.end() && mode->second.value == Value{std::string("classic")})
+    settings.profile = "classic";
   if (const auto found = given.find("profile"); found != given.end()) {
     if (const auto error = set(settings, *find_key("profile"), found->second.value)) {
       mistakes.push_back({found->second.where, *error});

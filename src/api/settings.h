@@ -18,6 +18,7 @@
 
 namespace tempo::config {
 
+enum class Mode : std::uint8_t { tempo, classic };               // mode
 enum class LockBackEnd : std::uint8_t { tempo, etcd };           // locks.back-end
 enum class ClockKind : std::uint8_t { system, software, none };  // clock
 
@@ -49,18 +50,22 @@ struct SoftwareClock {
 };
 
 struct Settings {
-  std::string cluster = "tempo";        // cluster: datagrams of other clusters are ignored
-  std::string name;                     // name; empty: the host name
-  std::string profile = "lan";          // profile: classic, lan, fast
-  election::Timing timing{};            // the profile's values, changed by [timers]
-  std::uint16_t port = 525;             // port
-  std::vector<std::string> interfaces;  // interfaces; empty: all
-  std::vector<std::string> peers;       // peers: addresses, for networks without broadcast
-  std::vector<std::string> bind;        // bind: local addresses to use instead of interfaces,
-                                        // for tests and demonstrations
-  std::string broadcast;                // broadcast: broadcast address, with `bind`; empty: none
-  bool ipv6 = false;                    // ipv6: link-local multicast instead of IPv4 broadcast
-  bool hardware_stamps = true;          // hardware-stamps: of network cards that have clocks
+  Mode mode = Mode::tempo;                 // mode: the protocol that tempod speaks
+  std::vector<std::string> classic_peers;  // classic.peers: addresses; empty: all
+  Nanos classic_correction_limit = 1000s;  // classic.correction-limit-ms
+  bool classic_setdate = false;            // classic.setdate
+  std::string cluster = "tempo";           // cluster: datagrams of other clusters are ignored
+  std::string name;                        // name; empty: the host name
+  std::string profile = "lan";             // profile: classic, lan, fast
+  election::Timing timing{};               // the profile's values, changed by [timers]
+  std::uint16_t port = 525;                // port
+  std::vector<std::string> interfaces;     // interfaces; empty: all
+  std::vector<std::string> peers;          // peers: addresses, for networks without broadcast
+  std::vector<std::string> bind;           // bind: local addresses to use instead of interfaces,
+                                           // for tests and demonstrations
+  std::string broadcast;                   // broadcast: broadcast address, with `bind`; empty: none
+  bool ipv6 = false;                       // ipv6: link-local multicast instead of IPv4 broadcast
+  bool hardware_stamps = true;             // hardware-stamps: of network cards that have clocks
   std::string key_file = "/etc/tempo/key";  // key-file; no file at the default path: no key
   bool key_file_given = false;              // key-file was set: the file must exist
   bool trusted = false;                     // trusted: the kernel clock has UTC

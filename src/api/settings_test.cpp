@@ -42,6 +42,10 @@ class TemporaryFile {
 // A value for each key that is not its default, as in a file.
 const std::map<std::string, std::string>& samples() {
   static const std::map<std::string, std::string> table{
+      {"mode", "\"classic\""},
+      {"classic.peers", "[\"192.0.2.7\"]"},
+      {"classic.correction-limit-ms", "5000"},
+      {"classic.setdate", "true"},
       {"cluster", "\"ship\""},
       {"name", "\"bow\""},
       {"profile", "\"fast\""},
@@ -325,6 +329,42 @@ TEST(NtpServers, NeedASourceOfUtcToFeed) {
   EXPECT_THAT(bad("[ntp]\nserve = false\n"), ElementsAre(HasSubstr("has nothing to do")));
 }
 
+// --- classic mode ---
+
+TEST(ClassicSettings, HaveTheTimersOfTheHistoricalDaemons) {
+  EXPECT_EQ(good("mode = \"classic\"\n").timing.adjtime, 240s);
+  EXPECT_EQ(good("mode = \"classic\"\nprofile = \"fast\"\n").timing.adjtime, 1s);
+  EXPECT_EQ(good("").mode, Mode::tempo);
+}
+
+TEST(ClassicSettings, AreRefusedWithAKey) {
+  EXPECT_THAT(
+      bad("mode = \"classic\"\nkey-file = \"/tmp/key\"\n"),
+      ElementsAre("tempo.toml:2:12: mode = \"classic\" and key-file exclude each other: TSP has no "
+                  "authentication, so a key would protect nothing; remove key-file, or set mode = "
+                  "\"tempo\""));
+  EXPECT_THAT(bad("mode = \"classic\"\nkey-file = \"\"\n"), IsEmpty());
+}
+
+TEST(ClassicSettings, AreRefusedWithWhatTspLacks) {
+  for (const char* other :
+       {"ipv6 = true", "clock = \"none\"", "locks.expect = 3", "locks.back-end = \"etcd\"",
+        "doors.chrony = \"/x\"", "doors.clockbound = \"/x\"",
+        "groups.node-key-file = \"/x\"\ngroups.node-list-file = \"/x\"",
+        "utc.source.path = \"/x\""})
+    EXPECT_THAT(bad(fmt::format("mode = \"classic\"\n{}\n", other)),
+                ElementsAre(HasSubstr("mode = \"classic\" and")))
+        << other;
+}
+
+TEST(ClassicSettings, NeedTheirMode) {
+  EXPECT_THAT(bad("[classic]\nsetdate = true\n"),
+              ElementsAre("tempo.toml:2:11: classic.setdate needs mode = \"classic\"; set mode or "
+                          "remove classic.setdate"));
+  EXPECT_THAT(bad("mode = \"tsp\"\n"),
+              ElementsAre("tempo.toml:1:8: mode must be tempo or classic, not 'tsp'"));
+}
+
 // --- the table of keys ---
 
 TEST(Keys, AreAllAccepted) {
@@ -335,6 +375,7 @@ TEST(Keys, AreAllAccepted) {
     ASSERT_TRUE(samples().contains(key)) << "no sample for " << key;
     // Some keys need others.
     std::string with = key == "broadcast" ? "bind = [\"127.0.0.2\"]\n" : "";
+    if (key.starts_with("classic.")) with = "mode = \"classic\"\n";
     if (key == "locks.policy") with = "locks.expect = 3\nlocks.policy-host = \"stern\"\n";
     if (key == "locks.policy-host") with = "locks.expect = 3\nlocks.policy = \"witness\"\n";
     if (key == "locks.etcd-cert-file") with = "locks.etcd-key-file = \"/x\"\n";

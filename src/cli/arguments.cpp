@@ -75,7 +75,7 @@ int run_command_line(int argc, char** argv) {
                   {"Groups", {"elect", "leader", "groups", "watch-group", "resign-group"}},
                   {"Operations",
                    {"doctor", "master", "reelect", "keygen", "keys", "invite", "join", "adopt",
-                    "trace", "demo", "completion"}}},
+                    "trace", "classic", "demo", "completion"}}},
        .wrappers = {"lock", "elect"},
        .removed = {{"resign", "'resign' was merged into 'reelect'; run 'tempo reelect'"}}},
       argc, argv);

@@ -5,6 +5,7 @@
 
 #include "cli/arguments_topics.h"
 #include "cli/operations/adopt.h"
+#include "cli/operations/classic.h"
 #include "cli/operations/demo.h"
 #include "cli/operations/doctor.h"
 #include "cli/operations/invite.h"
@@ -117,6 +118,42 @@ void add_trace(CLI::App& app, std::function<int()>& run) {
   add_daemon_command(*trace, run, "follow", "print the trace as it grows", trace_follow, examples);
 }
 
+constexpr const char* kClassicExamples =
+    "  tempo classic msite 192.0.2.7\n"
+    "  sudo tempo classic clockdiff old1 old2\n"
+    "  sudo tempo classic election old1";
+
+void describe_classic(CLI::App& command, ClassicArguments& arguments) {
+  command.add_option("hosts", arguments.hosts, "names or IPv4 addresses of hosts")->required();
+  command.add_option("--port", arguments.port, "UDP port of the time daemons")
+      ->capture_default_str();
+  command.add_option("--timeout", arguments.timeout, "longest wait for the answer of a host")
+      ->capture_default_str();
+  describe_json(command, arguments);
+  command.footer(help_end(kClassicExamples,
+                          "The hosts may run tempod in classic mode or another daemon that speaks "
+                          "TSP version 1.\nSome of those answer only root, because they look at "
+                          "the port of the sender."));
+}
+
+// The commands of timedc.
+void add_classic(CLI::App& app, std::function<int()>& run) {
+  CLI::App* classic = app.add_subcommand(
+      "classic", "control time daemons that speak TSP version 1, as timedc does");
+  classic->require_subcommand(1);
+  classic->footer(help_end(kClassicExamples));
+  add_command(*classic, run, "msite", "show which master these hosts follow", describe_classic,
+              classic_msite);
+  add_command(*classic, run, "clockdiff",
+              "measure the clocks of these hosts with ICMP timestamps; needs root",
+              describe_classic, classic_clockdiff);
+  add_command(*classic, run, "election", "make these hosts call an election (Test)",
+              describe_classic, classic_election);
+  add_command(*classic, run, "trace-on", "make these hosts log their packets", describe_classic,
+              classic_trace_on);
+  add_command(*classic, run, "trace-off", "end that", describe_classic, classic_trace_off);
+}
+
 void describe_demo(CLI::App& command, DemoArguments& arguments) {
   command.add_option("--machines", arguments.machines, "number of daemons, 3 to 9")
       ->capture_default_str();
@@ -168,6 +205,7 @@ void describe_operations_commands(CLI::App& app, std::function<int()>& run) {
   add_command(app, run, "adopt", "switch from another time daemon to tempod, or back",
               describe_adopt, adopt);
   add_trace(app, run);
+  add_classic(app, run);
   add_command(app, run, "demo", "run a small cluster on this machine and kill its master",
               describe_demo, demo);
 }

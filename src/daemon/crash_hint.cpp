@@ -12,6 +12,8 @@ CrashHint::CrashHint(const DaemonIdentity& identity)
 }
 
 void CrashHint::open() {
+  // Hosts that speak TSP do not read it.
+  if (settings_.mode == config::Mode::classic) return;
   const auto networks = networks_of(settings_);
   complete_ = networks.has_value();
   if (!networks) return;

@@ -127,6 +127,17 @@ int main(int argc, char** argv) {
     tempo::daemon::log_error(identity.error());
     return kFailed;
   }
+  if (settings->mode == tempo::config::Mode::classic && !identity->keys.empty()) {
+    tempo::daemon::log_error(fmt::format(
+        "mode = \"classic\" and the key in {} exclude each other: TSP has no authentication, so a "
+        "key would protect nothing; set key-file = \"\", or mode = \"tempo\"",
+        settings->key_file));
+    return kBadUsage;
+  }
+  if (settings->mode == tempo::config::Mode::classic && standalone) {
+    tempo::daemon::log_error("--standalone and mode = \"classic\" exclude each other; remove one");
+    return kBadUsage;
+  }
   std::error_code ignored;
   identity->configuration = std::filesystem::exists(file, ignored)
                                 ? fmt::format("configuration {}", file)

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/number_text.h"
+#include "daemon/classic/classic_worker.h"
 #include "daemon/control/control_server.h"
 #include "daemon/crash_hint.h"
 #include "daemon/drivers/clock_driver.h"
@@ -65,18 +66,47 @@ Result<void> confine(const config::Settings& settings) {
                          "; set system-call-filter = false to run without it on this kernel");
 }
 
+Result<ControlServer> open_server(Worker& worker, const std::string& path) {
+  return ControlServer::open(worker, path);
+}
+Result<ControlServer> open_server(ClassicWorker& worker, const std::string& path) {
+  return worker.open_control_server(path);
+}
+
 // A killed worker releases the state directory a moment before its control socket.
-Result<ControlServer> open_control_server(Worker& worker, const std::string& path) {
+Result<ControlServer> open_control_server(auto& worker, const std::string& path) {
   constexpr auto kStep = 20ms;
   constexpr Nanos kLongest = 1s;
   for (Nanos waited{0};; waited += kStep) {
-    auto server = ControlServer::open(worker, path);
+    auto server = open_server(worker, path);
     if (server || waited >= kLongest) return server;
     ::poll(nullptr, 0, static_cast<int>(kStep.count()));
   }
 }
 
+// The control server of a worker in classic mode; it publishes no time page and no doors, because
+// TSP has no error bound.
+int work_in_classic_mode(const DaemonIdentity& identity, const ParentLine& parent) {
+  auto worker = ClassicWorker::create(identity, &parent);
+  if (!worker) {
+    log_error(worker.error());
+    return kUnusable;
+  }
+  auto control_server = open_control_server(**worker, identity.settings.socket);
+  if (!control_server) {
+    log_error(fmt::format("cannot open the control socket: {}", control_server.error()));
+    return kUnusable;
+  }
+  if (const auto confined = confine(identity.settings); !confined) {
+    log_error(confined.error());
+    return kUnusable;
+  }
+  return (*worker)->run();
+}
+
 int work(const DaemonIdentity& identity, const ParentLine& parent) {
+  if (identity.settings.mode == config::Mode::classic)
+    return work_in_classic_mode(identity, parent);
   auto worker = Worker::create(identity, &parent);
   if (!worker) {
     log_error(worker.error());
@@ -274,6 +304,8 @@ class Parent {
 
   // All or nothing: with a mistake in the settings or an unreadable key the old settings stay.
   void reload(const ParentLine& line) {
+    if (identity_.settings.mode == config::Mode::classic)
+      return log_warning("reload: restart tempod to change settings in classic mode");
     const auto settings = read_settings_();
     if (!settings) {
       for (const config::Mistake& mistake : settings.error())

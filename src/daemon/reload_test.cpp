@@ -82,6 +82,7 @@ TEST(Reload, HasEveryKeyOfTheSettings) {
                                           std::string("open"),
                                           std::string("etcd"),
                                           std::string("utc"),
+                                          std::string("classic"),
                                           std::vector<std::string>{"10.0.0.1"},
                                           std::vector<std::string>{"http://10.0.0.1:2379"}};
   for (const config::KeyHelp& key : config::all_keys()) {

@@ -63,6 +63,15 @@ TEST_F(DaemonStart, FailsWithoutAUsableKey) {
   EXPECT_THAT(ended.err, HasSubstr("'chmod 600 " + key()));
 }
 
+TEST_F(DaemonStart, RefusesClassicModeWithAKey) {
+  put_key(good_key_);
+  const Ended ended =
+      Child(words("one", "--set mode=classic --key-file " + key()), TEMPO_TEMPOD).wait();
+  EXPECT_EQ(ended.status, 2);
+  EXPECT_THAT(ended.err, HasSubstr("mode = \"classic\" and key-file exclude each other: TSP has "
+                                   "no authentication"));
+}
+
 TEST_F(DaemonStart, KeepsItsKeysInAReload) {
   put_key(good_key_);
   Child tempod(words("one", "--key-file " + key()), TEMPO_TEMPOD);

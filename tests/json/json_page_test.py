@@ -27,6 +27,11 @@ NOT_RUN = {
     "tempo admit": "needs a second machine",
     "tempo invite": "needs a key",
     "tempo join": "needs a second machine",
+    "tempo classic msite": "needs a daemon that speaks TSP",
+    "tempo classic clockdiff": "needs root",
+    "tempo classic election": "needs a daemon that speaks TSP",
+    "tempo classic trace-on": "needs a daemon that speaks TSP",
+    "tempo classic trace-off": "needs a daemon that speaks TSP",
     "tempo demo": "takes half a minute and several daemons",
     "tempo-lab report": "takes a minute",
 }

@@ -32,18 +32,18 @@ constexpr mode_t kEverybody = 0666;  // read access for all; the credentials dec
 
 class ControlServer::Impl {
  public:
-  Impl(Worker& worker, sys::UnixListener listener)
-      : worker_(&worker), listener_(std::move(listener)), requests_(worker) {
-    worker_->loop().watch(listener_.descriptor(), POLLIN, [this](short) { accept_clients(); });
-    worker_->each_round([this] {
+  Impl(ServedProcess process, std::unique_ptr<Answers> answers, sys::UnixListener listener)
+      : process_(std::move(process)), listener_(std::move(listener)), answers_(std::move(answers)) {
+    process_.loop->watch(listener_.descriptor(), POLLIN, [this](short) { accept_clients(); });
+    process_.each_round([this] {
       serve_clients();
       serve_waiting();
     });
   }
   ~Impl() {
-    worker_->each_round({});
-    for (Connection& client : clients_) worker_->loop().forget(client.socket().descriptor());
-    worker_->loop().forget(listener_.descriptor());
+    process_.each_round({});
+    for (Connection& client : clients_) process_.loop->forget(client.socket().descriptor());
+    process_.loop->forget(listener_.descriptor());
   }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
@@ -54,7 +54,7 @@ class ControlServer::Impl {
   void accept_clients() {
     for (int i = 0; i < kMaxAcceptsAtOnce; ++i) {
       std::optional<sys::Descriptor> descriptor = listener_.accept();
-      if (listener_.exhausted()) worker_->loop().rest(listener_.descriptor(), 100ms);
+      if (listener_.exhausted()) process_.loop->rest(listener_.descriptor(), 100ms);
       if (!descriptor) return;
       sys::LineConnection socket(*std::move(descriptor));
       const auto peer = socket.peer();
@@ -67,7 +67,7 @@ class ControlServer::Impl {
       }
       clients_.push_back(std::move(client));
       const Place place = std::prev(clients_.end());
-      worker_->loop().watch(place->socket().descriptor(), POLLIN, [place](short events) {
+      process_.loop->watch(place->socket().descriptor(), POLLIN, [place](short events) {
         place->ready = true;
         place->hung_up = (events & (POLLHUP | POLLERR)) != 0;
       });
@@ -89,21 +89,21 @@ class ControlServer::Impl {
   }
 
   void disconnect(Place client) {
-    requests_.disconnect(*client);
-    worker_->loop().forget(client->socket().descriptor());
+    answers_->disconnect(*client);
+    process_.loop->forget(client->socket().descriptor());
     clients_.erase(client);
   }
 
   // Clients that may lock are served before those that may only read, each in turn: a served client
   // moves to the end of the list. A client without a turn stays ready for the next round.
   void serve_clients() {
-    const Instant until = worker_->now() + kTurns;
+    const Instant until = process_.now() + kTurns;
     for (const bool may_lock : {true, false}) {
       Place client = clients_.begin();
       for (std::size_t left = clients_.size(); left > 0; --left) {
         const Place current = client++;
         if (!current->ready || current->may(Privilege::lock) != may_lock) continue;
-        if (worker_->now() >= until) return;
+        if (process_.now() >= until) return;
         current->ready = false;
         clients_.splice(clients_.end(), clients_, current);
         receive(current);
@@ -114,13 +114,13 @@ class ControlServer::Impl {
   void receive(Place client) {
     sys::LineConnection& socket = client->socket();
     socket.flush();
-    const Instant until = worker_->now() + kTurn;
+    const Instant until = process_.now() + kTurn;
     for (int i = 0; i < kMaxLinesAtOnce && socket.queued() == 0; ++i) {
       const std::optional<std::string> line = socket.line();
       if (!line) break;
-      const std::string reply = requests_.answer(*client, *line);
+      const std::string reply = answers_->answer(*client, *line);
       if (!reply.empty()) socket.write(reply);
-      if (worker_->now() >= until) break;
+      if (process_.now() >= until) break;
     }
     settle(client);
   }
@@ -138,12 +138,12 @@ class ControlServer::Impl {
     if (socket.broken() || (socket.finished() && !waits_for_reply))
       disconnect(client);
     else
-      worker_->loop().expect(socket.descriptor(), socket.events());
+      process_.loop->expect(socket.descriptor(), socket.events());
   }
 
   // Clients that wait for an answer or have a stream.
   void serve_waiting() {
-    requests_.serve_streams();
+    answers_->serve_streams();
     for (Place client = clients_.begin(); client != clients_.end();) {
       const Place current = client++;
       current->write_pending();
@@ -151,11 +151,11 @@ class ControlServer::Impl {
     }
   }
 
-  Worker* worker_;
+  ServedProcess process_;
   sys::UnixListener listener_;
   Authorizer authorizer_;
   std::list<Connection> clients_;
-  Requests requests_;
+  std::unique_ptr<Answers> answers_;
 };
 
 ControlServer::ControlServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -163,8 +163,19 @@ ControlServer::ControlServer(ControlServer&&) noexcept = default;
 ControlServer::~ControlServer() = default;
 
 Result<ControlServer> ControlServer::open(Worker& worker, const std::string& path) {
+  return open(
+      {.loop = &worker.loop(),
+       .now = [&worker] { return worker.now(); },
+       .each_round =
+           [&worker](std::function<void()> callback) { worker.each_round(std::move(callback)); }},
+      std::make_unique<Requests>(worker), path);
+}
+
+Result<ControlServer> ControlServer::open(ServedProcess process, std::unique_ptr<Answers> answers,
+                                          const std::string& path) {
   TRY(listener, sys::UnixListener::open(path, kEverybody));
-  return ControlServer(std::make_unique<Impl>(worker, std::move(listener)));
+  return ControlServer(
+      std::make_unique<Impl>(std::move(process), std::move(answers), std::move(listener)));
 }
 
 }  // namespace tempo::daemon

@@ -15,8 +15,6 @@ namespace {
 
 constexpr Nanos kSoon{100us};  // a free lease is granted within this time
 
-double seconds(Nanos span) { return std::chrono::duration<double>(span).count(); }
-
 }  // namespace
 
 LockClients::LockClients(Worker& worker) : worker_(&worker) {
@@ -189,20 +187,20 @@ ipc::LockView LockClients::view_of(const locks::Known& known) const {
   view.shared = known.mode == locks::Mode::shared;
   view.holder = worker_->name_of(known.holder);
   view.here = known.held_here;
-  view.left_s = known.holder == kNoHost ? 0 : seconds(known.until - now);
+  view.left_s = known.holder == kNoHost ? 0 : in_seconds(known.until - now);
   for (const locks::Known::Waiter& waiter : known.elsewhere)
     view.elsewhere.push_back(
         {.host = worker_->name_of(waiter.host),
          .shared = waiter.mode == locks::Mode::shared,
          .since_s =
-             std::max(seconds(network_time - std::chrono::microseconds(waiter.ticket)), 0.0)});
+             std::max(in_seconds(network_time - std::chrono::microseconds(waiter.ticket)), 0.0)});
   for (const locks::Known::Client& client : known.clients) {
     const auto claim = claims_.find(client.id);
     const pid_t process = claim == claims_.end() ? 0 : claim->second.client->process();
     view.clients.push_back({.pid = static_cast<std::uint32_t>(process),
                             .shared = client.mode == locks::Mode::shared,
                             .inside = client.inside,
-                            .since_s = seconds(now - client.since),
+                            .since_s = in_seconds(now - client.since),
                             .token = std::to_underlying(client.token)});
   }
   return view;

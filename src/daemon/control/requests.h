@@ -5,6 +5,7 @@
 
 #include "api/control_protocol.h"
 #include "daemon/control/connection.h"
+#include "daemon/control/control_server.h"
 #include "daemon/control/group_clients.h"
 #include "daemon/control/lock_clients.h"
 #include "daemon/control/streams.h"
@@ -12,17 +13,14 @@
 
 namespace tempo::daemon {
 
-class Requests {
+class Requests : public Answers {
  public:
   explicit Requests(Worker& worker);
-  Requests(const Requests&) = delete;
-  Requests& operator=(const Requests&) = delete;
 
-  // The reply to a line of a client; empty: it follows later.
-  std::string answer(Connection& client, const std::string& line);
+  std::string answer(Connection& client, const std::string& line) override;
   // Writes pending answers and the lines of streams.
-  void serve_streams() { streams_.serve(); }
-  void disconnect(Connection& client);
+  void serve_streams() override { streams_.serve(); }
+  void disconnect(Connection& client) override;
 
  private:
   using Handler = std::string (Requests::*)(Connection& client, const ipc::Request& request);

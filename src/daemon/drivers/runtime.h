@@ -9,6 +9,7 @@
 // also `boot()`, the time of that clock.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -113,19 +114,30 @@ class Runtime {
       machine_.command(turn, typename M::BootClock{clock_.boot()});
     todo(machine_, turn);
     busy_ = true;
-    bool writes = false;
-    for (const Output<M>& output : outbox_) {
-      if (output.kind != OutputKind::persist && !waits_for_record<M>(output)) {
-        hooks_.carry_out(output);
-        continue;
-      }
-      if (writes_.held() >= kMaxHeld && M::may_be_lost(output)) continue;
-      if (writes_.pass(output)) hooks_.carry_out(output);
-      writes |= output.kind == OutputKind::persist;
-    }
+    const bool writes = carry_out_all();
     busy_ = false;
     if (hooks_.stepped) hooks_.stepped();
-    if (writes) repeat_write();
+    if constexpr (kHasRecord)
+      if (writes) repeat_write();
+  }
+
+  static constexpr bool kHasRecord = !std::same_as<RecordOf<M>, Nothing>;
+
+  // True: a record has to be written.
+  bool carry_out_all() {
+    bool writes = false;
+    for (const Output<M>& output : outbox_) {
+      if constexpr (!kHasRecord) {
+        hooks_.carry_out(output);
+      } else if (output.kind != OutputKind::persist && !waits_for_record<M>(output)) {
+        hooks_.carry_out(output);
+      } else {
+        if (writes_.held() >= kMaxHeld && M::may_be_lost(output)) continue;
+        if (writes_.pass(output)) hooks_.carry_out(output);
+        writes |= output.kind == OutputKind::persist;
+      }
+    }
+    return writes;
   }
 
   M machine_;

@@ -77,8 +77,11 @@ void ClassicHost::start(Turn<ClassicHost>& turn) {
 
 void ClassicHost::join(Turn<ClassicHost>& turn, std::uint8_t network) {
   if (network >= kMaxNetworks || slots_[network]) return;
-  Slot& slot = slots_[network].emplace(
-      Slot{.election = {{.self = identity_.self, .incarnation = identity_.incarnation}, *rules_}});
+  Slot& slot = slots_[network].emplace(Slot{
+      .election = {{.self = identity_.self,
+                    .incarnation = identity_.incarnation,
+                    .priority = options_.may_lead ? election::kMaxPriority : election::kIneligible},
+                   *rules_}});
   slot.numbers = OutgoingNumbers(static_cast<std::uint16_t>(turn.draw.below(0x10000)));
   slot.measure_id = static_cast<std::uint16_t>(turn.draw.below(0x10000));
   step_election(turn, network, [](auto& machine, auto& inner) { machine.start(inner); });

@@ -86,6 +86,7 @@ struct Options {
   double max_slew = 500e-6;         // largest change of the clock's rate
   Nanos faulty = 20ms;              // widest spread of clocks that are averaged
   bool setdate = false;             // obey Setdate and Setdatereq
+  bool may_lead = true;             // false: a slave that is never a candidate
   bool answers_timestamps = false;  // answer ICMP timestamp requests: the kernel has another clock
 };
 
