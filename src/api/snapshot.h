@@ -3,7 +3,7 @@
 // It is sent as JSON (one object, doc/reference/control-protocol.md). `to_json` and `from_json` are
 // inverse to each other, for finite numbers and UTF-8. Missing members keep their defaults and
 // unknown ones are ignored, so that neighbouring versions work together; a wrong type is refused.
-// Text, tables and metrics are pure functions of the snapshot.
+// Text, tables and metrics (api/metrics.h) are pure functions of the snapshot.
 #pragma once
 
 #include <cstdint>
@@ -147,16 +147,5 @@ std::string members_text(const Snapshot& snapshot);
 std::string micros_text(double us);       // "640 ns", "12.3 us", "1.25 ms", "3.2 s", with its sign
 std::string utc_text(std::int64_t ns);    // "2026-11-16 04:38:02.123456789"
 std::string uptime_text(double seconds);  // "3 d 4 h", "5 min 6 s"
-
-// Prometheus text format.
-std::string metrics_text(const Snapshot& snapshot);
-
-// Every metric; a test compares the manual page with it.
-struct MetricHelp {
-  std::string_view name;
-  std::string_view type;  // gauge, counter
-  std::string_view meaning;
-};
-std::vector<MetricHelp> all_metrics();
 
 }  // namespace tempo::obs

@@ -10,6 +10,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "api/key_report.h"
+#include "api/metrics/metrics.h"
 #include "api/snapshot.h"
 
 namespace tempo::obs {
@@ -173,7 +174,7 @@ RC_GTEST_PROP(Snapshots, CanAlwaysBeShown, ()) {
   RC_ASSERT(!members_text(snapshot).empty());
   RC_ASSERT(!keys_text(snapshot).empty());
   RC_ASSERT(!key_report(snapshot, 1).text.empty());
-  RC_ASSERT(!metrics_text(snapshot).empty());
+  RC_ASSERT(!metrics_text(snapshot, std::nullopt).empty());
 }
 
 }  // namespace

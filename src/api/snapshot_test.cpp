@@ -1,9 +1,7 @@
-// A snapshot as JSON, text and metrics, and the refusals.
+// A snapshot as JSON and text, and the refusals.
 #include "api/snapshot.h"
 
 #include <limits>
-#include <set>
-#include <sstream>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -357,57 +355,6 @@ TEST(TextOf, Instants) {
   EXPECT_EQ(utc_text(0), "1970-01-01 00:00:00.000000000");
   EXPECT_EQ(utc_text(-1), "1969-12-31 23:59:59.999999999");
   EXPECT_EQ(utc_text(std::numeric_limits<std::int64_t>::max()), "2262-04-11 23:47:16.854775807");
-}
-
-// --- metrics ---
-
-TEST(Metrics, HaveTheseValues) {
-  const std::string text = metrics_text(sample());
-  for (const char* line :
-       {"# HELP tempo_offset_seconds this clock minus network time, by the last estimate\n"
-        "# TYPE tempo_offset_seconds gauge\n"
-        "tempo_offset_seconds -1.25e-06\n",
-        "tempo_info{version=\"0.1.0\",name=\"bow\",id=\"00000000000000b0\",cluster=\"ship\","
-        "profile=\"lan\",clock=\"system\"} 1\n",
-        "tempo_status{status=\"synchronized\"} 1\n", "tempo_status{status=\"leads\"} 0\n",
-        "tempo_earliest_seconds 1700000000.123444489\n",
-        "tempo_datagrams_total{outcome=\"accepted\"} 12\n",
-        "tempo_datagrams_total{outcome=\"bad \\\"version\\\"\"} 3\n",
-        "tempo_network_state{network=\"eth0\",state=\"follower\"} 1\n",
-        "tempo_network_epoch{network=\"eth0\"} 7\n", "tempo_network_master{network=\"eth0\"} 0\n",
-        "tempo_member_faulty{member=\"mast\",id=\"00000000000000c0\"} 1\n",
-        "tempo_member_offset_seconds{member=\"mast\",id=\"00000000000000c0\"} 0.04\n",
-        "tempo_member_sigma_seconds{member=\"mast\",id=\"00000000000000c0\"} 0.00125\n"})
-    EXPECT_THAT(text, HasSubstr(line));
-  // Unknown values are absent, not zero.
-  EXPECT_THAT(text, Not(HasSubstr("tempo_member_rate_ppm{member=\"stern\"")));
-  EXPECT_THAT(text, Not(HasSubstr("tempo_member_heard_seconds{member=\"bow\"")));
-}
-
-TEST(Metrics, HaveNoBoundWithoutNetworkTime) {
-  Snapshot snapshot = sample();
-  snapshot.status = "unsynchronized";
-  const std::string text = metrics_text(snapshot);
-  EXPECT_THAT(text, Not(HasSubstr("tempo_bound_seconds")));
-  EXPECT_THAT(text, Not(HasSubstr("tempo_latest_seconds")));
-}
-
-// Every family has one header, before its samples, and its samples are consecutive.
-TEST(Metrics, AreInPrometheusFormat) {
-  std::set<std::string> announced;
-  std::string current;
-  std::istringstream in{metrics_text(sample())};
-  for (std::string line; std::getline(in, line);) {
-    if (line.starts_with("# HELP ")) {
-      current = line.substr(7, line.find(' ', 7) - 7);
-      EXPECT_TRUE(announced.insert(current).second) << current << " twice";
-    } else if (!line.starts_with("# TYPE ")) {
-      EXPECT_EQ(line.substr(0, line.find_first_of("{ ")), current) << line;
-    }
-  }
-  std::set<std::string> known;
-  for (const MetricHelp& help : all_metrics()) known.insert(std::string(help.name));
-  EXPECT_EQ(announced, known);
 }
 
 }  // namespace

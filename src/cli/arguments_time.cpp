@@ -18,9 +18,11 @@ void describe_status(CLI::App& command, StatusArguments& arguments) {
   describe_daemon(command, arguments.daemon,
                   "  tempo status\n"
                   "  tempo status --json | jq .data.status\n"
-                  "  tempo status --metrics > /var/lib/node_exporter/tempo.prom");
+                  "  tempo status --metrics --output /var/lib/prometheus/node-exporter/tempo.prom");
   describe_host(command, arguments.daemon);
-  command.add_flag("--metrics", arguments.metrics, "print Prometheus text format");
+  command.add_flag("--metrics", arguments.metrics, "print metrics in Prometheus text format");
+  command.add_option("--output", arguments.output,
+                     "replace this file by the metrics at once, for a collector of text files");
 }
 
 void describe_watch(CLI::App& command, WatchArguments& arguments) {

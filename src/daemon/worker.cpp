@@ -596,6 +596,7 @@ obs::Snapshot Worker::snapshot() {
                         .joined = invitations_.joined(),
                         .joins_refused = invitations_.refused(),
                         .lock_counts = locks_.counts(),
+                        .events = events_.counts(),
                         .locks = locks_.configured() ? locks_.status() : "",
                         .lock_warnings = locks_.warnings(),
                         .groups = groups_.known()});

@@ -1,4 +1,7 @@
 // The commands that connect to tempod, run against a fake tempod with canned answers.
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -74,7 +77,7 @@ json parsed(const Ended& ended) { return data_of(ended.out); }
 // --- answers ---
 
 TEST(StatusCommand, PrintsTextJsonAndMetrics) {
-  const FakeDaemon daemon({{"status", {line_of(ship())}}});
+  const FakeDaemon daemon({{"status", {line_of(ship())}}, {"locks", {ipc::locks_line({})}}});
   const Ended text = run(daemon, "status");
   EXPECT_EQ(text.status, 0) << text.err;
   EXPECT_THAT(text.out, StartsWith("bow: synchronized to stern, within 12.3 us\n"));
@@ -82,6 +85,22 @@ TEST(StatusCommand, PrintsTextJsonAndMetrics) {
   EXPECT_THAT(run(daemon, "status --metrics").out,
               HasSubstr("tempo_status{status=\"synchronized\"} 1\n"));
   EXPECT_EQ(run(daemon, "status --metrics --json").status, 2);
+  EXPECT_EQ(run(daemon, "status --output /nonexistent").status, 2);
+}
+
+TEST(StatusCommand, ReplacesAFileByTheMetrics) {
+  const FakeDaemon daemon({{"status", {line_of(ship())}}, {"locks", {ipc::locks_line({})}}});
+  const std::filesystem::path file = daemon.path() + ".prom";
+  std::ofstream(file) << "old";
+  const Ended written = run(daemon, "status --metrics --output " + file.string());
+  EXPECT_EQ(written.status, 0) << written.err;
+  EXPECT_EQ(written.out, "");
+  std::ifstream in(file);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}),
+            run(daemon, "status --metrics").out);
+  std::filesystem::remove(file);
+  EXPECT_THAT(run(daemon, "status --metrics --output /nonexistent/x.prom").err,
+              HasSubstr("/nonexistent/x.prom"));
 }
 
 // Fields that only a newer tempod sends.

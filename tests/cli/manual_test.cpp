@@ -8,11 +8,12 @@
 #include <string>
 #include <vector>
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "api/finding_codes.h"
-#include "api/snapshot.h"
+#include "api/metrics/metrics.h"
 #include "lab_program.h"
 
 namespace tempo {
@@ -180,6 +181,19 @@ TEST(Manual, HasEveryMetric) {
   std::set<std::string> known;
   for (const obs::MetricHelp& help : obs::all_metrics()) known.insert(std::string(help.name));
   EXPECT_EQ(documented, known);
+}
+
+TEST(MetricsPage, HasEveryMetricAsTheCode) {
+  std::ifstream page(TEMPO_METRICS_PAGE);
+  ASSERT_TRUE(page) << "the page does not exist";
+  std::vector<std::string> documented;
+  for (std::string line; std::getline(page, line);)
+    if (line.starts_with("| `")) documented.push_back(line);
+  std::vector<std::string> wanted;
+  for (const obs::MetricHelp& help : obs::all_metrics())
+    wanted.push_back(fmt::format("| `{}` | {} | {} | {} | {} |", help.name, help.type, help.unit,
+                                 help.labels, help.meaning));
+  EXPECT_EQ(documented, wanted);
 }
 
 TEST(Manual, IsWellFormed) {

@@ -4,9 +4,11 @@
 
 #include <fmt/core.h>
 
+#include "api/metrics/metrics.h"
 #include "cli/common/exit_codes.h"
 #include "cli/common/output.h"
 #include "cli/common/terminal.h"
+#include "platform/whole_file.h"
 
 namespace tempo::cli {
 namespace {
@@ -35,19 +37,40 @@ std::string colored_status(const obs::Snapshot& snapshot) {
   return out;
 }
 
+int metrics(const StatusArguments& arguments, const obs::Snapshot& snapshot) {
+  const auto reply = ask(arguments.daemon, request_of(ipc::Verb::locks));
+  if (!reply) return reply.error();
+  const auto locks = ipc::locks_view_of(*reply);
+  if (!locks)
+    return print_error(kNoDaemon, fmt::format("invalid reply from tempod: {}; use the tempo that "
+                                              "came with it",
+                                              locks.error()));
+  const std::string text = obs::metrics_text(snapshot, *locks);
+  if (arguments.output.empty()) {
+    print("{}", text);
+    return kDone;
+  }
+  // A reader sees the old contents or the new ones, never a part.
+  const auto written = sys::replace_file(arguments.output, text);
+  return written ? kDone : print_error(kRefused, written.error());
+}
+
 }  // namespace
 
 int status(const StatusArguments& arguments) {
   if (arguments.metrics && arguments.daemon.json)
     return print_error(kBadUsage, "give --json or --metrics, not both");
+  if (!arguments.output.empty() && !arguments.metrics)
+    return print_error(kBadUsage, "--output writes metrics; give --metrics too");
   const auto reply = ask(arguments.daemon, request_of(ipc::Verb::status));
   if (!reply) return reply.error();
   const auto snapshot = snapshot_in(*reply);
   if (!snapshot) return snapshot.error();
+  if (arguments.metrics) return metrics(arguments, *snapshot);
   if (arguments.daemon.json)
     print_json(*reply->body.at("status"));  // including fields that only a newer tempod sends
   else
-    print("{}", arguments.metrics ? metrics_text(*snapshot) : colored_status(*snapshot));
+    print("{}", colored_status(*snapshot));
   return kDone;
 }
 

@@ -243,6 +243,12 @@ void add_counters(const DaemonView& view, obs::Snapshot& shot) {
   shot.counters["locks_granted"] = view.lock_counts.granted;
   shot.counters["locks_lost"] = view.lock_counts.lost;
   shot.counters["locks_refused"] = view.lock_counts.refused;
+  for (std::size_t i = 0; i < view.lock_counts.refused_for.size(); ++i)
+    shot.counters[fmt::format("locks_refused_{}", locks::name_of(static_cast<locks::Refusal>(i)))] =
+        view.lock_counts.refused_for[i];
+  view.lock_counts.waits.add_to(shot.counters);
+  for (const auto& [event, count] : view.events)
+    shot.counters[fmt::format("event_{}", event)] = count;
   const sys::Losses losses = view.links->losses();
   shot.counters["datagrams_too_long"] = losses.too_long;
   for (const auto& [error, count] : losses.unsent) {

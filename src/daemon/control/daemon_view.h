@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,10 +39,11 @@ struct DaemonView {
   std::uint64_t stalls = 0;
   std::uint64_t reelect_honoured = 0;  // requests of other hosts to resign
   std::uint64_t reelect_refused = 0;
-  std::uint64_t joined = 0;           // newcomers that used an invitation
-  std::uint64_t joins_refused = 0;    // their requests without an answer
-  LockBackend::Counts lock_counts{};  // of the clients of this host
-  std::string locks{};                // lock status in one sentence; empty: no locks configured
+  std::uint64_t joined = 0;                       // newcomers that used an invitation
+  std::uint64_t joins_refused = 0;                // their requests without an answer
+  LockBackend::Counts lock_counts{};              // of the clients of this host
+  std::map<std::string, std::uint64_t> events{};  // by name, since the start
+  std::string locks{};  // lock status in one sentence; empty: no locks configured
   std::vector<std::string> lock_warnings{};  // about the voters
   std::vector<groups::Known> groups{};       // all groups known here
 };

@@ -43,8 +43,11 @@ std::string LockClients::lock(Connection& client, const ipc::Request& request) {
                               request.name));
   const locks::ClientId holder{++last_client_ & ~locks::kGroupBit};
   own[request.id] = holder;
-  claims_[holder] = {
-      .client = &client, .id = request.id, .name = request.name, .shared = request.shared};
+  claims_[holder] = {.client = &client,
+                     .id = request.id,
+                     .name = request.name,
+                     .shared = request.shared,
+                     .asked = sys::boot_clock()};
   const auto asked = worker_->locks().acquire(
       {.client = holder,
        .name = request.name,
@@ -142,7 +145,10 @@ void LockClients::forget(locks::ClientId holder) {
 void LockClients::notify(const locks::LockUpdate& update) {
   const auto found = claims_.find(update.client);
   if (found == claims_.end()) return;
-  if (update.kind == locks::LockUpdate::Kind::granted) found->second.held = true;
+  if (update.kind == locks::LockUpdate::Kind::granted) {
+    found->second.held = true;
+    worker_->locks().record_wait(sys::boot_clock() - found->second.asked);
+  }
   const Claim claim = found->second;
   using Kind = locks::LockUpdate::Kind;
   using NewState = ipc::LockUpdate::State;

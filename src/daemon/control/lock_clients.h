@@ -38,6 +38,7 @@ class LockClients {
     std::string name{};
     bool shared = false;
     bool held = false;
+    BootTime asked{};  // time of the request
   };
 
   void forget(locks::ClientId holder);

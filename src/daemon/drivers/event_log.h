@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -30,12 +31,15 @@ class EventLog {
 
   const std::deque<Event>& newest() const { return events_; }  // oldest first
   std::uint64_t count() const { return count_; }               // since the start
+  // By name, since the start. The daemon has a few dozen names.
+  const std::map<std::string, std::uint64_t>& counts() const { return counts_; }
 
  private:
   std::function<WallTime()> now_;
   const ParentLine* parent_;
   std::deque<Event> events_;
   std::uint64_t count_ = 0;
+  std::map<std::string, std::uint64_t> counts_;
 };
 
 }  // namespace tempo::daemon

@@ -25,7 +25,10 @@ void LockBackend::deliver(const locks::LockUpdate& update) {
   using Kind = locks::LockUpdate::Kind;
   counts_.granted += update.kind == Kind::granted ? 1 : 0;
   counts_.lost += update.kind == Kind::lost ? 1 : 0;
-  counts_.refused += update.kind == Kind::refused ? 1 : 0;
+  if (update.kind == Kind::refused) {
+    ++counts_.refused;
+    ++counts_.refused_for[std::to_underlying(update.refusal)];
+  }
   if (locks::is_group(update.client))
     host_->command(GroupService::Command{GroupService::LeaseUpdate{update.client, update}});
   else if (on_update_)

@@ -3,6 +3,7 @@
 // Clients are programs, served by the control server, and groups, whose leases come from here.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -12,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "api/metrics/lock_waits.h"
 #include "daemon/drivers/etcd_locks.h"
 #include "daemon/drivers/native_locks.h"
 
@@ -51,8 +53,11 @@ class LockBackend {
     std::uint64_t granted = 0;
     std::uint64_t lost = 0;
     std::uint64_t refused = 0;
+    std::array<std::uint64_t, std::to_underlying(locks::Refusal::count)> refused_for{};
+    obs::LockWaits waits{};  // of programs
   };
   const Counts& counts() const { return counts_; }
+  void record_wait(Nanos wait) { counts_.waits.record(wait); }
   bool configured() const {
     return std::visit([](const auto& used) { return used.configured(); }, used_);
   }

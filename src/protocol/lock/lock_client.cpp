@@ -1,9 +1,12 @@
 #include "protocol/lock/lock_client.h"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include <fmt/core.h>
 
+#include "base/check.h"
 #include "base/span_text.h"
 #include "protocol/wire/lock_body.h"
 
@@ -50,8 +53,20 @@ std::string refusal_text(Refusal refusal, std::string_view name, Nanos longest) 
     case Refusal::no_vote:
       return "this machine has no vote on locks, and only voters can use silent and explicit "
              "locks; use --kind lease, or give this machine a vote with 'tempo admit'";
+    case Refusal::count:
+      break;
   }
   return "";
+}
+
+std::string_view name_of(Refusal refusal) {
+  constexpr auto kNames = std::to_array<std::string_view>(
+      {"queue_full", "empty_name", "long_name", "bad_name", "lease_length", "too_many_clients",
+       "too_many_locks", "no_voters", "witness", "used_as_lease", "used_as_silent",
+       "lease_of_other_kind", "no_vote"});
+  static_assert(kNames.size() == std::to_underlying(Refusal::count));
+  CHECK(refusal < Refusal::count);
+  return kNames[std::to_underlying(refusal)];
 }
 
 }  // namespace tempo::locks

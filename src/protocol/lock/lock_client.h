@@ -58,7 +58,9 @@ enum class Refusal : std::uint8_t {
   used_as_silent,  // or explicit: the request is for a lease
   lease_of_other_kind,
   no_vote,  // of this host, which silent and explicit locks need
+  count
 };
+std::string_view name_of(Refusal refusal);  // for counters: "queue_full"
 
 // A message to a client about its lock.
 struct LockUpdate {
