@@ -1,7 +1,7 @@
 # Short names for the scripts in tools/ and the CMake presets (CMakePresets.json). `make help` lists the targets.
 
 .DEFAULT_GOAL := build
-.PHONY: help deps deps-all build run test asan tsan coverage soak bench install uninstall deb lint format clean
+.PHONY: help deps deps-all build run test asan tsan coverage soak bench web install uninstall deb lint format clean
 
 help:      ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
@@ -19,6 +19,7 @@ run:       ## build tempo and tempod and run the demo: five daemons synchronize 
 	@tools/deps run
 	@tools/build release run
 	@build/release/bin/tempo demo $(ARGS)
+	@echo "the same in a browser: make run ARGS=--web"
 
 test: deps ## build and run all tests: units and the daemon with sanitizers, whole programs in the release build
 	@tools/test dev release
@@ -48,6 +49,9 @@ lint:      ## run clang-format, tools/house-rules and clang-tidy; changes no fil
 format:    ## format all sources in place
 	@tools/deps lint
 	@tools/lint --format
+
+web:       ## rebuild the page of tempo-web with npm; the built files are committed, so that no other target needs npm
+	@tools/web
 
 install:   ## install what `make build` has built; PREFIX=/usr/local DESTDIR=
 	@PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" tools/install

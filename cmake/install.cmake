@@ -75,8 +75,15 @@ tempo_install_program(tempod sbin COMPONENT tempo MANUALS tempod.8 tempo.toml.5
 tempo_install_program(tempo bin COMPONENT tempo MANUALS tempo.1 COMPLETIONS)
 tempo_install_program(tempo-etcd sbin COMPONENT etcd MANUALS tempo-etcd.8 UNITS tempo-etcd.service)
 tempo_install_program(tempo-ntp sbin COMPONENT ntp MANUALS tempo-ntp.8 UNITS tempo-ntp.service)
+tempo_install_program(tempo-web sbin COMPONENT web MANUALS tempo-web.8 UNITS tempo-web.service)
 tempo_install_program(tempo-lab bin COMPONENT lab MANUALS tempo-lab.1 COMPLETIONS)
 
+if(TARGET tempo-web)
+  set(examples "${CMAKE_INSTALL_DATADIR}/doc/tempo-web")
+  install(FILES "${PROJECT_SOURCE_DIR}/packaging/prometheus/alerts.yml" "${PROJECT_SOURCE_DIR}/packaging/grafana/tempo.json"
+          DESTINATION "${examples}/examples" COMPONENT web)
+  install(FILES "${PROJECT_SOURCE_DIR}/src/services/web/page/NOTICES" DESTINATION "${examples}" COMPONENT web)
+endif()
 install(FILES "${PROJECT_SOURCE_DIR}/packaging/tempo.sysusers" DESTINATION lib/sysusers.d RENAME tempo.conf
         COMPONENT tempo)
 install(FILES "${PROJECT_SOURCE_DIR}/packaging/tempo.tmpfiles" DESTINATION lib/tmpfiles.d RENAME tempo.conf

@@ -157,9 +157,8 @@ void add_classic(CLI::App& app, std::function<int()>& run) {
 void describe_demo(CLI::App& command, DemoArguments& arguments) {
   command.add_option("--machines", arguments.machines, "number of daemons, 3 to 9")
       ->capture_default_str();
-  command.add_option("--seconds", arguments.seconds, "demo duration")
-      ->check(CLI::Range(5.0, 600.0))
-      ->capture_default_str();
+  command.add_option("--seconds", arguments.seconds, "demo duration; default: 24, with --web 3600")
+      ->check(CLI::Range(5.0, 3600.0));
   command.add_option("--profile", arguments.profile, "timer profile: lan or fast")
       ->capture_default_str();
   command.add_option("--port", arguments.port, "UDP port on the loopback network")
@@ -169,10 +168,12 @@ void describe_demo(CLI::App& command, DemoArguments& arguments) {
   command.add_flag("--plain", arguments.plain,
                    "print lines instead of a full screen; the default if standard output is not a "
                    "terminal");
+  command.add_flag("--web", arguments.web, "serve the page of tempo-web, and print its address");
   command.add_flag("--json", arguments.json, "print a summary as JSON");
   command.footer(
       help_end("  tempo demo\n"
                "  tempo demo --seconds 20 --plain\n"
+               "  tempo demo --web\n"
                "  tempo demo --profile fast --machines 9",
                "The daemons are ordinary processes on 127.0.0.0/8 with software clocks. "
                "The demo does not change the\nclock of the machine and leaves no process "

@@ -181,6 +181,9 @@ constexpr std::array kAllowedToHttpClients{
     SCMP_SYS(sendmmsg), SCMP_SYS(recvmmsg),  SCMP_SYS(eventfd2),  SCMP_SYS(select),
     SCMP_SYS(pselect6), SCMP_SYS(prlimit64), SCMP_SYS(ugetrlimit)};
 
+constexpr std::array kAllowedToHttpServers{SCMP_SYS(epoll_wait), SCMP_SYS(epoll_pwait),
+                                           SCMP_SYS(epoll_ctl)};
+
 // Interface names, terminal detection for the log, and the clock of a network card.
 constexpr std::array kIoctls{
     static_cast<unsigned long>(SIOCGIFINDEX), static_cast<unsigned long>(SIOCGIFNAME),
@@ -243,7 +246,10 @@ Result<void> filter_system_calls(const FilterOptions& options) {
   bool complete = true;
   for (const int call : kAllowed) complete &= allow(filter, call);
   for (const SocketKind& kind : kSockets) complete &= allow(filter, kind);
-  if (options.connects || options.http_client) complete &= allow(filter, SCMP_SYS(connect));
+  if (options.connects || options.http_client || options.http_server)
+    complete &= allow(filter, SCMP_SYS(connect));
+  if (options.http_server)
+    for (const int call : kAllowedToHttpServers) complete &= allow(filter, call);
   if (options.http_client) complete &= allow_http_client(filter);
   for (const unsigned long request : kIoctls)
     complete &= allow(filter, SCMP_SYS(ioctl), equals(1, request));

@@ -44,6 +44,9 @@ struct FilterOptions {
   bool writes_files = false;  // allow opening files for writing, rename, unlink, mkdir
   bool connects = false;      // allow connecting sockets: the service has a unix socket to call
   bool http_client = false;   // allow TCP, name resolution and threads; includes `connects`
+  // Allow epoll, for a server whose sockets listen already; includes `connects`. TCP sockets are
+  // not created.
+  bool http_server = false;
 };
 
 // Restricts the process to the calls of a poll() loop with UDP and unix sockets, a clock and

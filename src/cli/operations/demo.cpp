@@ -166,6 +166,7 @@ class Machine {
   }
 
   const std::string& name() const { return name_; }
+  std::string socket() const { return directory_ + "/socket"; }
   std::string log() const {
     std::ifstream file(directory_ + "/log");
     std::ostringstream text;
@@ -174,10 +175,51 @@ class Machine {
   }
 
  private:
-  std::string socket() const { return directory_ + "/socket"; }
-
   std::string name_;
   std::string directory_;
+  pid_t process_ = 0;
+};
+
+// tempo-web beside the first machine.
+class WebServer {
+ public:
+  // Its address; an error: it did not start.
+  Result<std::string> start(const std::string& program, const std::string& socket) {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) return std::unexpected("cannot create a pipe");
+    process_ = ::fork();
+    if (process_ == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      if (::dup2(ends[1], STDERR_FILENO) < 0) ::_exit(127);
+      ::execl(program.c_str(), program.c_str(), "--socket", socket.c_str(), "--listen",
+              "127.0.0.1:0", "--user", "", nullptr);
+      ::_exit(127);
+    }
+    ::close(ends[1]);
+    std::string text;
+    char buffer[256];
+    pollfd end{.fd = ends[0], .events = POLLIN, .revents = 0};
+    ssize_t got = 0;
+    while (text.find('\n') == text.npos && ::poll(&end, 1, 5000) > 0 &&
+           (got = ::read(ends[0], buffer, sizeof buffer)) > 0)
+      text.append(buffer, static_cast<std::size_t>(got));
+    ::close(ends[0]);
+    const std::size_t begin = text.find("http://");
+    if (begin == text.npos)
+      return std::unexpected(
+          fmt::format("{} did not start; install it beside tempo {}", program, text));
+    return text.substr(begin, text.find('\n', begin) - begin);
+  }
+  ~WebServer() {
+    if (process_ <= 0) return;
+    ::kill(process_, SIGTERM);
+    ::waitpid(process_, nullptr, 0);
+  }
+  WebServer() = default;
+  WebServer(const WebServer&) = delete;
+  WebServer& operator=(const WebServer&) = delete;
+
+ private:
   pid_t process_ = 0;
 };
 
@@ -249,6 +291,13 @@ class Demo {
                     arguments_.machines));
     for (std::uint32_t i = 1; i <= arguments_.machines; ++i)
       machines_.push_back(std::make_unique<Machine>(i, arguments_, scratch_.path(), tempod_));
+    if (arguments_.web) {
+      const auto address = web_.start(std::filesystem::path(tempod_).replace_filename("tempo-web"),
+                                      machines_.front()->socket());
+      if (!address) return print_error(kViolation, address.error());
+      address_ = *address;
+      log("open " + address_ + " in a browser; the demo ends after Ctrl-C");
+    }
     const Instant end = started_ + Nanos{std::llround(arguments_.seconds * 1e9)};
     if (moving_) fmt::print("\x1b[2J\x1b[?25l");
     {
@@ -353,7 +402,7 @@ class Demo {
     const auto line = [&](const std::string& text) { page += text + "\x1b[K\n"; };
     line(fmt::format("  tempo demo   {:5.1f} s   {} real daemons on this machine      q quits",
                      Seconds(steady_now() - started_).count(), machines_.size()));
-    line("");
+    line(address_.empty() ? "" : "    " + address_);
     const std::optional<std::size_t> leader = master();
     for (std::size_t i = 0; i < views_.size(); ++i) {
       const View& view = views_[i];
@@ -425,6 +474,8 @@ class Demo {
   Scratch scratch_;
   Instant started_{};
   std::vector<std::unique_ptr<Machine>> machines_;
+  WebServer web_;
+  std::string address_;  // of the page; empty: none
   std::vector<View> views_;
   std::vector<std::string> states_;
   std::deque<std::string> log_;
@@ -441,7 +492,11 @@ class Demo {
 
 }  // namespace
 
-int demo(const DemoArguments& arguments) {
+int demo(const DemoArguments& given) {
+  constexpr double kSeconds = 24;
+  constexpr double kSecondsOfPage = 3600;
+  DemoArguments arguments = given;
+  if (arguments.seconds == 0) arguments.seconds = arguments.web ? kSecondsOfPage : kSeconds;
   if (arguments.machines < 3 || arguments.machines > kOffsetsMs.size())
     return print_error(kBadUsage, fmt::format("--machines must be 3 to {}", kOffsetsMs.size()));
   std::string tempod = arguments.tempod;

@@ -13,11 +13,12 @@ namespace tempo::cli {
 
 struct DemoArguments {
   std::uint32_t machines = 5;  // 3 to 9
-  double seconds = 24;         // duration
+  double seconds = 0;          // duration; 0: 24, with `web` 3600
   std::uint16_t port = 15250;
   std::string profile = "lan";
   std::string tempod;  // empty: the tempod beside this program
   bool plain = false;  // lines instead of a screen; always so if there is no terminal
+  bool web = false;    // serves the page of tempo-web
   bool json = false;   // only a summary
 };
 
