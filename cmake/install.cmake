@@ -75,6 +75,7 @@ tempo_install_program(tempod sbin COMPONENT tempo MANUALS tempod.8 tempo.toml.5
 tempo_install_program(tempo bin COMPONENT tempo MANUALS tempo.1 COMPLETIONS)
 tempo_install_program(tempo-etcd sbin COMPONENT etcd MANUALS tempo-etcd.8 UNITS tempo-etcd.service)
 tempo_install_program(tempo-ntp sbin COMPONENT ntp MANUALS tempo-ntp.8 UNITS tempo-ntp.service)
+tempo_install_program(tempo-vip sbin COMPONENT vip MANUALS tempo-vip.8 UNITS tempo-vip.service tempo-vip-sleep.service)
 tempo_install_program(tempo-web sbin COMPONENT web MANUALS tempo-web.8 UNITS tempo-web.service)
 tempo_install_program(tempo-lab bin COMPONENT lab MANUALS tempo-lab.1 COMPLETIONS)
 
@@ -86,6 +87,8 @@ if(TARGET tempo-web)
 endif()
 install(FILES "${PROJECT_SOURCE_DIR}/packaging/tempo.sysusers" DESTINATION lib/sysusers.d RENAME tempo.conf
         COMPONENT tempo)
+install(FILES "${PROJECT_SOURCE_DIR}/packaging/tempo-vip.sysusers" DESTINATION lib/sysusers.d RENAME tempo-vip.conf
+        COMPONENT vip)
 install(FILES "${PROJECT_SOURCE_DIR}/packaging/tempo.tmpfiles" DESTINATION lib/tmpfiles.d RENAME tempo.conf
         COMPONENT tempo)
 install(FILES "${PROJECT_SOURCE_DIR}/packaging/tempo.ntp-units" DESTINATION lib/systemd/ntp-units.d RENAME 50-tempo.list

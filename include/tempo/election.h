@@ -42,7 +42,11 @@ struct CandidateOptions {
   // A leader keeps its role at least this long before a better candidate may replace it.
   std::chrono::nanoseconds min_stay = std::chrono::seconds{30};
   bool once = false;  // a group for one job: it is over when one leader has done the job
-  int cancel = -1;    // a descriptor; `stand` stops waiting when it is readable; -1: none
+  // For a role that ends only with its lease, whatever happens to this program, such as an address
+  // that the kernel gives up: tempod does not release the lease of a program that dies, or loses
+  // its connection, before the last deadline that it reported.
+  bool keeps_lease = false;
+  int cancel = -1;  // a descriptor; `stand` stops waiting when it is readable; -1: none
 };
 
 class ElectionConnection;

@@ -8,6 +8,7 @@
 #include <arpa/inet.h>
 #include <fmt/core.h>
 
+#include "base/number_text.h"
 #include "protocol/election/master_rules.h"
 
 namespace tempo::config {
@@ -18,7 +19,10 @@ using Texts = std::vector<std::string>;
 constexpr std::size_t kMaxName = 63;         // characters of a name in a datagram
 constexpr std::size_t kMaxInterface = 15;    // IFNAMSIZ - 1
 constexpr std::size_t kMaxSocketPath = 107;  // size of sun_path without the terminating 0
-constexpr std::size_t kMaxEndpoints = 16;    // of etcd
+constexpr std::size_t kMaxPrefixed = 16;     // addresses of a [[vip]]
+constexpr std::size_t kMaxGroup = 57;        // characters of a name of a group
+constexpr std::size_t kMaxCommand = 1024;
+constexpr std::size_t kMaxEndpoints = 16;  // of etcd
 
 bool printable(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
@@ -124,6 +128,59 @@ CheckResult bad_addresses(const Value& value) {
           "example 192.0.2.7",
           text);
   return std::nullopt;
+}
+
+// tempo-vip checks the addresses themselves.
+CheckResult bad_prefixed_addresses(const Value& value) {
+  const auto& all = std::get<Texts>(value);
+  if (all.empty() || all.size() > kMaxPrefixed)
+    return fmt::format("must have 1 to {} addresses, not {}", kMaxPrefixed, all.size());
+  for (const std::string& text : all) {
+    const std::size_t slash = text.find('/');
+    const std::string address = text.substr(0, slash);
+    in_addr four{};
+    in6_addr six{};
+    const unsigned most = inet_pton(AF_INET, address.c_str(), &four) == 1   ? 32
+                          : inet_pton(AF_INET6, address.c_str(), &six) == 1 ? 128
+                                                                            : 0;
+    const unsigned prefix =
+        slash == std::string::npos
+            ? 0
+            : parse_number<unsigned>(std::string_view(text).substr(slash + 1)).value_or(0);
+    if (most == 0 || prefix == 0 || prefix > most)
+      return fmt::format(
+          "contains '{}', which is not an IP address with a prefix length; write for example "
+          "192.0.2.10/24 or 2001:db8::10/64",
+          text);
+  }
+  return std::nullopt;
+}
+
+CheckResult bad_users(const Value& value) {
+  for (const std::string& name : std::get<Texts>(value))
+    if (name.empty() || name.size() > kMaxName || !printable(name))
+      return fmt::format("contains '{}', which is not a user name", name);
+  return std::nullopt;
+}
+
+CheckResult bad_group(const Value& value) {
+  const auto& text = std::get<std::string>(value);
+  const bool valid =
+      !text.empty() && text.size() <= kMaxGroup &&
+      std::ranges::all_of(text, [](char c) { return c > ' ' && c <= '~' && c != '@'; });
+  if (valid) return std::nullopt;
+  return fmt::format("must have 1 to {} printable characters without spaces and '@', not '{}'",
+                     kMaxGroup, text);
+}
+
+CheckResult bad_interface(const Value& value) {
+  return bad_interfaces(Value{Texts{std::get<std::string>(value)}});
+}
+
+CheckResult bad_command(const Value& value) {
+  const auto& text = std::get<std::string>(value);
+  if (text.size() <= kMaxCommand && text.find('\0') == std::string::npos) return std::nullopt;
+  return fmt::format("must have at most {} characters; put more into a script", kMaxCommand);
 }
 
 CheckResult bad_broadcast(const Value& value) {

@@ -47,6 +47,12 @@ UtcSourceSettings& utc_source(Settings& settings) {
   return settings.utc_sources.back();
 }
 
+// The [[vip]] that is being read: the last one, or the first.
+VipSettings& vip(Settings& settings) {
+  if (settings.vips.empty()) settings.vips.emplace_back();
+  return settings.vips.back();
+}
+
 Key text_key(std::string_view key, std::string_view fallback, std::string_view meaning,
              void (*put)(Settings&, const Value&), CheckResult (*check)(const Value&),
              std::string_view type = "a string") {
@@ -429,6 +435,14 @@ const std::vector<Key>& keys() {  // NOLINT(readability-function-size): one tabl
                "Public keys of all signing machines; the same file on all of them",
                put_text<&Settings::node_list_file>, bad_path_or_none, "an absolute path"),
 
+      {{"groups.users", "a list of user names", "[\"tempo-vip\"]",
+        "Users beside root and tempod's group whose programs may stand for groups, and nothing "
+        "more; names without a user are ignored"},
+       Kind::list,
+       0,
+       0,
+       put_list<&Settings::group_users>,
+       bad_users},
       text_key(
           "utc.source.path", "none",
           "Unix socket to which a program on this machine sends UTC, in the format of chrony's "
@@ -487,6 +501,70 @@ const std::vector<Key>& keys() {  // NOLINT(readability-function-size): one tabl
                put_list<&Settings::ntp_servers>, bad_addresses),
       text_key("ntp.feed", "none", "Path of the utc.source that gets their time",
                put_text<&Settings::ntp_feed>, bad_path_or_none, "an absolute path"),
+
+      text_key(
+          "vip.group", "none", "Group whose leader has the addresses",
+          [](Settings& settings, const Value& value) {
+            vip(settings).group = std::get<std::string>(value);
+          },
+          bad_group, "the name of a group"),
+      text_key(
+          "vip.interface", "none", "Network interface that gets the addresses",
+          [](Settings& settings, const Value& value) {
+            vip(settings).interface = std::get<std::string>(value);
+          },
+          bad_interface, "the name of an interface"),
+      list_key(
+          "vip.addresses", "a list of addresses with prefix lengths",
+          "IPv4 and IPv6 addresses that the leader of the group has; they move together",
+          [](Settings& settings, const Value& value) {
+            vip(settings).addresses = std::get<Texts>(value);
+          },
+          bad_prefixed_addresses),
+      {{"vip.weight", "a whole number from 0 to 1000000000", "0",
+        "The candidate with the largest weight is preferred"},
+       Kind::whole,
+       0,
+       1e9,
+       [](Settings& settings, const Value& value) {
+         vip(settings).weight = std::get<std::int64_t>(value);
+       },
+       nullptr},
+      {{"vip.min-stay-ms", "a number from 1 to 86400000", "30000",
+        "Addresses stay at least this long, in milliseconds, before a machine with a larger weight "
+        "gets them"},
+       Kind::number,
+       1,
+       kDayMs,
+       [](Settings& settings, const Value& value) {
+         vip(settings).min_stay = from_ms(std::get<double>(value));
+       },
+       nullptr},
+      {{"vip.announcements", "a whole number from 1 to 100", "5",
+        "Announcements to neighbours after a take-over, over three seconds"},
+       Kind::whole,
+       1,
+       100,
+       [](Settings& settings, const Value& value) {
+         vip(settings).announcements = static_cast<int>(std::get<std::int64_t>(value));
+       },
+       nullptr},
+      text_key(
+          "vip.check", "none",
+          "Command; while it fails, this machine gives the addresses up and is no candidate",
+          [](Settings& settings, const Value& value) {
+            vip(settings).check = std::get<std::string>(value);
+          },
+          bad_command, "a command"),
+      {{"vip.check-interval-ms", "a number from 50 to 3600000", "1000",
+        "Time between two runs of the check, in milliseconds"},
+       Kind::number,
+       50,
+       3'600'000,
+       [](Settings& settings, const Value& value) {
+         vip(settings).check_interval = from_ms(std::get<double>(value));
+       },
+       nullptr},
 
       {{"software-clock.offset-ms", "a number from -1000000000 to 1000000000", "0",
         "Initial offset, in milliseconds"},
@@ -550,16 +628,19 @@ const Key* find_key(std::string_view name) {
 }
 
 std::vector<std::string_view> table_names() {
-  return {"timers",     "classic", "locks", "groups",        "utc",
-          "utc.source", "doors",   "ntp",   "software-clock"};
+  return {"timers",     "classic", "locks", "groups", "utc",
+          "utc.source", "doors",   "ntp",   "vip",    "software-clock"};
 }
 
 std::optional<std::size_t> max_of_tables(std::string_view name) {
-  return name == "utc.source" ? std::optional{kMaxUtcSources} : std::nullopt;
+  if (name == "utc.source") return kMaxUtcSources;
+  if (name == "vip") return kMaxVips;
+  return std::nullopt;
 }
 
 void begin_table(Settings& settings, std::string_view name) {
   if (name == "utc.source") settings.utc_sources.emplace_back();
+  if (name == "vip") settings.vips.emplace_back();
 }
 
 std::string_view renamed_key(std::string_view name) {

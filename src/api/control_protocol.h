@@ -90,6 +90,7 @@ struct Request {
   std::string algorithm{};       // elect
   std::int64_t min_stay_ns = 0;  // elect
   bool once = false;             // elect: group for one job; withdraw: the job is done
+  bool keeps_lease = false;      // elect: the lease of a lost connection is not released early
 
   bool operator==(const Request&) const = default;
 };

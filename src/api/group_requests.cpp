@@ -71,7 +71,8 @@ GroupView view_in(const Json& json) {
 
 std::vector<std::string_view> group_members(Verb verb) {
   if (verb == Verb::elect)
-    return {"v", "do", "id", "group", "capacity", "criterion", "algorithm", "min_stay_ns", "once"};
+    return {"v",         "do",        "id",          "group", "capacity",
+            "criterion", "algorithm", "min_stay_ns", "once",  "keeps_lease"};
   if (verb == Verb::offer) return {"v", "do", "id", "capacity"};
   if (verb == Verb::stopped) return {"v", "do", "id"};
   if (verb == Verb::withdraw) return {"v", "do", "id", "job_done"};
@@ -116,11 +117,13 @@ Result<void, Refusal> read_group_request(const Json& json, Request& request) {
           R"({} needs "min_stay_ns", a whole number of nanoseconds, at most one year)", verb));
     request.min_stay_ns = *stay;
   }
-  for (const char* key : {"once", "job_done"}) {
+  for (const auto& [key, into] :
+       {std::pair{"once", &request.once}, std::pair{"job_done", &request.once},
+        std::pair{"keeps_lease", &request.keeps_lease}}) {
     if (!takes(key) || !json.has(key)) continue;
     const auto flag = json.flag_at(key);
     if (!flag) return refuse(fmt::format(R"("{1}" of {0} must be true or false)", verb, key));
-    request.once = *flag;
+    *into = *flag;
   }
   return {};
 }
@@ -134,6 +137,7 @@ void write_group_request(const Request& request, Json& json) {
     if (key == "algorithm") json.add("algorithm", request.algorithm);
     if (key == "min_stay_ns") json.add("min_stay_ns", request.min_stay_ns);
     if (key == "once") json.add("once", request.once);
+    if (key == "keeps_lease" && request.keeps_lease) json.add("keeps_lease", true);
     if (key == "job_done") json.add("job_done", request.once);
   }
 }

@@ -294,6 +294,30 @@ void check_utc_sources(const Settings& settings, const AllGiven& given, Mistakes
                         "kernel clock is the source; remove one of them"});
 }
 
+// An address belongs to one group, and a group has one table.
+void check_vips(const Settings& settings, const AllGiven& given, Mistakes& mistakes) {
+  for (std::size_t i = 0; i < settings.vips.size(); ++i) {
+    const VipSettings& vip = settings.vips[i];
+    const std::string prefix = fmt::format("vip[{}].", i);
+    const auto first = given.lower_bound(prefix);
+    const std::string where = first == given.end() ? prefix : first->second.where;
+    for (const char* key : {"group", "interface", "addresses"})
+      if (!given.contains(prefix + key))
+        mistakes.push_back({where, fmt::format("[[vip]] needs {}; set it", key)});
+    for (std::size_t j = 0; j < i; ++j) {
+      const VipSettings& other = settings.vips[j];
+      if (!vip.group.empty() && other.group == vip.group)
+        mistakes.push_back({where, fmt::format("two [[vip]] have the group '{}'; write their "
+                                               "addresses into one list",
+                                               vip.group)});
+      for (const std::string& address : vip.addresses)
+        if (std::ranges::find(other.addresses, address) != other.addresses.end())
+          mistakes.push_back(
+              {where, fmt::format("two [[vip]] have the address {}; remove one", address)});
+    }
+  }
+}
+
 void check_ntp(const Settings& settings, const AllGiven& given, Mistakes& mistakes) {
   const bool fed =
       std::ranges::count(settings.utc_sources, settings.ntp_feed, &UtcSourceSettings::path) > 0;
@@ -364,6 +388,7 @@ void check_relations(const Settings& settings, const AllGiven& given, Mistakes& 
                                         key->first, key->first)});
   check_utc_sources(settings, given, mistakes);
   check_ntp(settings, given, mistakes);
+  check_vips(settings, given, mistakes);
   if (has("locks.policy") || has("locks.policy-host"))
     if (const std::string mistake = policy_mistake(settings); !mistake.empty())
       mistakes.push_back(

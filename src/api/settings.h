@@ -37,6 +37,21 @@ struct UtcSourceSettings {
   bool operator==(const UtcSourceSettings&) const = default;
 };
 inline constexpr std::size_t kMaxUtcSources = 8;
+
+// [[vip]]: addresses on the leader of a group, for tempo-vip
+struct VipSettings {
+  std::string group;                   // group
+  std::string interface;               // interface
+  std::vector<std::string> addresses;  // addresses: with their prefix lengths
+  std::int64_t weight = 0;             // weight: the largest of all machines wins
+  Nanos min_stay = 30s;                // min-stay-ms
+  int announcements = 5;               // announcements: after a take-over
+  std::string check;                   // check: command; empty: none
+  Nanos check_interval = 1s;           // check-interval-ms
+
+  bool operator==(const VipSettings&) const = default;
+};
+inline constexpr std::size_t kMaxVips = 8;
 inline constexpr std::size_t kMaxNtpServers = 4;
 
 // remote-read: which questions of other members tempod answers (`tempo -H HOST status`)
@@ -95,16 +110,18 @@ struct Settings {
   LockBackEnd lock_back_end = LockBackEnd::tempo;                    // locks.back-end
   std::vector<std::string> etcd_endpoints{"http://127.0.0.1:2379"};  // locks.etcd-endpoints
   std::string etcd_socket = "/run/tempo-etcd/etcd.sock";             // locks.etcd-socket
-  std::string etcd_ca_file;              // locks.etcd-ca-file; empty: the system's CA files
-  std::string etcd_cert_file;            // locks.etcd-cert-file; empty: none
-  std::string etcd_key_file;             // locks.etcd-key-file, set together with it
-  std::string node_key_file;             // groups.node-key-file; empty: this machine does not sign
-  std::string node_list_file;            // groups.node-list-file, set together with it
+  std::string etcd_ca_file;    // locks.etcd-ca-file; empty: the system's CA files
+  std::string etcd_cert_file;  // locks.etcd-cert-file; empty: none
+  std::string etcd_key_file;   // locks.etcd-key-file, set together with it
+  std::string node_key_file;   // groups.node-key-file; empty: this machine does not sign
+  std::string node_list_file;  // groups.node-list-file, set together with it
+  std::vector<std::string> group_users{"tempo-vip"};  // groups.users: may stand, and nothing more
   std::vector<std::string> ntp_listen;   // ntp.listen: addresses of tempo-ntp; empty: all
   std::uint16_t ntp_port = 123;          // ntp.port
   bool ntp_serve = true;                 // ntp.serve
   std::vector<std::string> ntp_servers;  // ntp.servers: upstream servers, at most 4
   std::string ntp_feed;                  // ntp.feed: path of the utc.source that gets their time
+  std::vector<VipSettings> vips;         // [[vip]]
   std::string log_level = "info";        // log-level: error, warning, info, debug
   std::string state_dir = "/var/lib/tempo";       // state-dir
   std::string socket = "/run/tempo/tempod.sock";  // socket

@@ -119,6 +119,15 @@ const std::map<std::string, std::string>& samples() {
       {"ntp.serve", "false"},
       {"ntp.servers", "[\"192.0.2.9\"]"},
       {"ntp.feed", "\"/run/tempo/ntp.sock\""},
+      {"groups.users", "[\"tempo-vip\", \"web\"]"},
+      {"vip.group", "\"web\""},
+      {"vip.interface", "\"eth0\""},
+      {"vip.addresses", "[\"192.0.2.10/24\", \"2001:db8::10/64\"]"},
+      {"vip.weight", "5"},
+      {"vip.min-stay-ms", "1000"},
+      {"vip.announcements", "3"},
+      {"vip.check", "\"curl -fs localhost\""},
+      {"vip.check-interval-ms", "500"},
       {"software-clock.offset-ms", "-12.5"},
       {"software-clock.drift-ppm", "50"},
       {"software-clock.wander-ppb-per-sqrt-s", "1.5"},
@@ -316,6 +325,44 @@ TEST(UtcSourceTables, ReportTheirMistakesWithTheirPlaces) {
   EXPECT_THAT(bad(many), ElementsAre(HasSubstr("9 [[utc.source]] are too many; the most are 8")));
 }
 
+TEST(VipTables, AreReadInTheirOrder) {
+  const Settings settings = good(R"(
+    [[vip]]
+    group = "web"
+    interface = "eth0"
+    addresses = ["192.0.2.10/24", "2001:db8::10/64"]
+    [[vip]]
+    group = "mail"
+    interface = "eth0"
+    addresses = ["192.0.2.11/32"]
+    weight = 7
+    check = "true"
+  )");
+  ASSERT_EQ(settings.vips.size(), 2U);
+  EXPECT_THAT(settings.vips[0].addresses, ElementsAre("192.0.2.10/24", "2001:db8::10/64"));
+  EXPECT_EQ(settings.vips[0].min_stay, 30s);
+  EXPECT_EQ(settings.vips[1].group, "mail");
+  EXPECT_EQ(settings.vips[1].weight, 7);
+}
+
+TEST(VipTables, ReportTheirMistakesWithTheirPlaces) {
+  const std::string head = "[[vip]]\ngroup = \"web\"\ninterface = \"eth0\"\n";
+  const std::string whole = head + "addresses = [\"192.0.2.10/24\"]\n";
+  EXPECT_THAT(bad(head), ElementsAre("tempo.toml:2:9: [[vip]] needs addresses; set it"));
+  EXPECT_THAT(bad(whole + whole), ElementsAre(HasSubstr("two [[vip]] have the group 'web'"),
+                                              HasSubstr("have the address 192.0.2.10/24")));
+  for (const char* wrong : {"192.0.2.10", "192.0.2.10/33", "192.0.2.10/", "192.0.2.10/-1",
+                            "192.0.2.10/0", "host/24", "/24", "2001:db8::1/129", ""})
+    EXPECT_THAT(bad(fmt::format("{}addresses = [\"{}\"]\n", head, wrong)),
+                ElementsAre(HasSubstr("is not an IP address with a prefix length")))
+        << wrong;
+  EXPECT_THAT(bad(head + "addresses = []\n"), ElementsAre(HasSubstr("must have 1 to 16")));
+  EXPECT_THAT(bad(whole + "weight = -1\n"), ElementsAre(HasSubstr("vip.weight must be")));
+  EXPECT_THAT(bad("[vip]\ngroup = \"a b\"\ninterface = \"eth0\"\naddresses = "
+                  "[\"192.0.2.10/24\"]\n"),
+              ElementsAre(HasSubstr("without spaces")));
+}
+
 TEST(NtpServers, NeedASourceOfUtcToFeed) {
   const std::string source = "[[utc.source]]\npath = \"/x\"\n[ntp]\n";
   EXPECT_THAT(bad(source + "servers = [\"192.0.2.1\"]\nfeed = \"/x\"\n"), IsEmpty());
@@ -386,6 +433,9 @@ TEST(Keys, AreAllAccepted) {
     if (key == "ntp.feed" || key == "ntp.serve") with = feed + "ntp.servers = [\"192.0.2.9\"]\n";
     if (key == "ntp.servers" || key == "ntp.serve")
       with += (with.empty() ? feed : "") + "ntp.feed = \"/run/tempo/ntp.sock\"\n";
+    for (const char* needed : {"vip.group", "vip.interface", "vip.addresses"})
+      if (key.starts_with("vip.") && key != needed)
+        with += fmt::format("{} = {}\n", needed, samples().at(needed));
     if (key == "groups.node-key-file") with = "groups.node-list-file = \"/x\"\n";
     if (key == "groups.node-list-file") with = "groups.node-key-file = \"/x\"\n";
     EXPECT_THAT(bad(fmt::format("{}{} = {}\n", with, key, samples().at(key))), IsEmpty()) << key;

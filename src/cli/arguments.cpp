@@ -63,6 +63,7 @@ int run_command_line(int argc, char** argv) {
   std::vector<char*> words = with_host_last(argc, argv);
   argv = words.data();
   if (argc > 1 && belongs_to_lab(argv[1])) return forward_to_lab(argv);
+  if (argc > 1 && belongs_to_vip(argv[1])) return forward_to_vip(argv);
   return run_program(
       {.name = "tempo",
        .summary = "tempo: one time, one leader, one lock, for a network of machines with no server "

@@ -41,6 +41,7 @@ std::optional<Error> ElectionConnection::stand(const std::string& group,
   request.algorithm = options.algorithm;
   request.min_stay_ns = options.min_stay.count();
   request.once = options.once;
+  request.keeps_lease = options.keeps_lease;
   send(request);
   for (const nanoseconds end = boot_clock() + timeout;;) {
     // Later updates are left for `dispatch`, when the callbacks are set.

@@ -53,6 +53,10 @@ bool same_source(const Settings& a, const Settings& b) {
   return std::ranges::equal(a.utc_sources, b.utc_sources, {}, Member, Member);
 }
 template <auto Member>
+bool same_vip(const Settings& a, const Settings& b) {
+  return std::ranges::equal(a.vips, b.vips, {}, Member, Member);
+}
+template <auto Member>
 void take_timer(Settings& into, const Settings& from) {
   into.timing.*Member = from.timing.*Member;
 }
@@ -175,6 +179,15 @@ constexpr std::array kRows{
     Row{"ntp.serve", same<&Settings::ntp_serve>},
     Row{"ntp.servers", same<&Settings::ntp_servers>},
     Row{"ntp.feed", same<&Settings::ntp_feed>},
+    Row{"groups.users", same<&Settings::group_users>},
+    Row{"vip.group", same_vip<&config::VipSettings::group>},
+    Row{"vip.interface", same_vip<&config::VipSettings::interface>},
+    Row{"vip.addresses", same_vip<&config::VipSettings::addresses>},
+    Row{"vip.weight", same_vip<&config::VipSettings::weight>},
+    Row{"vip.min-stay-ms", same_vip<&config::VipSettings::min_stay>},
+    Row{"vip.announcements", same_vip<&config::VipSettings::announcements>},
+    Row{"vip.check", same_vip<&config::VipSettings::check>},
+    Row{"vip.check-interval-ms", same_vip<&config::VipSettings::check_interval>},
     Row{"timers.adjtime-ms", same_timer<&Timing::adjtime>, take_timer<&Timing::adjtime>,
         write_timer<&Timing::adjtime>, same_liveness, kLiveness},
     Row{"timers.loop-ms", same_timer<&Timing::loop>, take_timer<&Timing::loop>,

@@ -84,7 +84,8 @@ TEST(Reload, HasEveryKeyOfTheSettings) {
                                           std::string("utc"),
                                           std::string("classic"),
                                           std::vector<std::string>{"10.0.0.1"},
-                                          std::vector<std::string>{"http://10.0.0.1:2379"}};
+                                          std::vector<std::string>{"http://10.0.0.1:2379"},
+                                          std::vector<std::string>{"10.0.0.9/24"}};
   for (const config::KeyHelp& key : config::all_keys()) {
     bool reported = false;
     for (const config::Value& value : values) {

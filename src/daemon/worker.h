@@ -80,6 +80,7 @@ class Worker {
   LocalGroups& groups() { return groups_; }
   ReelectDriver& reelections() { return reelect_; }
   HostId self() const { return identity_.host; }
+  const config::Settings& settings() const { return identity_.settings; }
   std::string name_of(HostId host) const { return transport_.name_of(host); }
   Result<void> set_time(Nanos by);  // the error is a sentence for users
   Result<ipc::Invited> invite();    // the same

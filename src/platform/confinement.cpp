@@ -91,6 +91,7 @@ Result<void> drop_privileges(const Privileges& privileges) {
   };
   const bool clock = privileges.set_clock && had(CAP_SYS_TIME);
   const bool port = privileges.bind_low_port && had(CAP_NET_BIND_SERVICE);
+  const bool network = privileges.administer_network && had(CAP_NET_ADMIN);
   const bool bounding = had(CAP_SETPCAP);
 
   capng_clear(CAPNG_SELECT_BOTH);
@@ -100,6 +101,7 @@ Result<void> drop_privileges(const Privileges& privileges) {
   };
   if (clock) keep(CAP_SYS_TIME);
   if (port) keep(CAP_NET_BIND_SERVICE);
+  if (network) keep(CAP_NET_ADMIN);
   if (user != getuid()) {
     // libcap-ng documents that the flags can be combined, although the enum has no such value.
     // NOLINTNEXTLINE(clang-analyzer-optin.core.EnumCastOutOfRange)

@@ -33,9 +33,10 @@ struct Privileges {
   std::string user;           // user to switch to; empty: keep the current user
   bool set_clock = true;      // keep CAP_SYS_TIME
   bool bind_low_port = true;  // keep CAP_NET_BIND_SERVICE, to bind on interfaces that appear later
+  bool administer_network = false;  // keep CAP_NET_ADMIN
 };
 
-// Switches to `user` and its groups, keeps those of the two capabilities that are requested and
+// Switches to `user` and its groups, keeps those of these capabilities that are requested and
 // present, and sets no_new_privs.
 Result<void> drop_privileges(const Privileges& privileges);
 

@@ -53,14 +53,15 @@ std::string unit(const std::string& name) {
 // Without UMask the worker could not read its lock record under a strict umask of the system, and a
 // short watchdog killed a worker that had only stood still.
 TEST(Units, Confine) {
-  for (const char* name : {"tempod.service", "tempo-etcd.service", "tempo-ntp.service"}) {
+  for (const char* name :
+       {"tempod.service", "tempo-etcd.service", "tempo-ntp.service", "tempo-vip.service"}) {
     const std::string text = unit(name);
     EXPECT_THAT(text, HasSubstr("\nSystemCallFilter=@system-service")) << name;
     EXPECT_THAT(text, HasSubstr("\nUMask=0022\n")) << name;
     EXPECT_THAT(text, HasSubstr("\nLimitNOFILE=1024\n")) << name;
     EXPECT_THAT(text, HasSubstr("\nNoNewPrivileges=yes\n")) << name;
   }
-  for (const char* name : {"tempo-etcd.service", "tempo-ntp.service"})
+  for (const char* name : {"tempo-etcd.service", "tempo-ntp.service", "tempo-vip.service"})
     EXPECT_THAT(unit(name), HasSubstr("\nSystemCallFilter=~@privileged @resources\n")) << name;
   EXPECT_THAT(unit("tempod.service"), HasSubstr("\nWatchdogSec=2min\n"));
   const auto longest = config::load_settings("", false, {"locks.lease-ms=60000"});
@@ -94,6 +95,8 @@ TEST(Units, AreValid) {
   add("tempo-wait-sync.service", "/usr/bin/tempo", TEMPO_BINARY);
   add("tempo-etcd.service", "/usr/sbin/tempo-etcd", TEMPO_TEMPOD);
   add("tempo-ntp.service", "/usr/sbin/tempo-ntp", TEMPO_TEMPOD);
+  add("tempo-vip.service", "/usr/sbin/tempo-vip", TEMPO_TEMPOD);
+  add("tempo-vip-sleep.service", "/usr/sbin/tempo-vip", TEMPO_TEMPOD);
   const Ended ended = Child(words, kAnalyze).wait();
   std::filesystem::remove_all(directory);
   EXPECT_EQ(ended.status, 0) << ended.out << ended.err;

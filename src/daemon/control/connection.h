@@ -21,6 +21,7 @@ namespace tempo::daemon {
 // Each includes those before it.
 enum class Privilege : std::uint8_t {
   read,    // every process that can open the socket
+  elect,   // candidates of its own: the users of groups.users
   lock,    // locks, groups and voters: the group of the daemon
   change,  // everything else: root and the user of the daemon
 };

@@ -33,7 +33,10 @@ constexpr mode_t kEverybody = 0666;  // read access for all; the credentials dec
 class ControlServer::Impl {
  public:
   Impl(ServedProcess process, std::unique_ptr<Answers> answers, sys::UnixListener listener)
-      : process_(std::move(process)), listener_(std::move(listener)), answers_(std::move(answers)) {
+      : process_(std::move(process)),
+        listener_(std::move(listener)),
+        authorizer_(process_.candidates),
+        answers_(std::move(answers)) {
     process_.loop->watch(listener_.descriptor(), POLLIN, [this](short) { accept_clients(); });
     process_.each_round([this] {
       serve_clients();
@@ -81,7 +84,7 @@ class ControlServer::Impl {
     const auto of_process = std::ranges::count(clients_, client.process(), &Connection::process);
     if (std::cmp_greater_equal(of_process, kMaxClientsOfProcess))
       return "too many connections of this process to tempod; close some and try again";
-    if (client.may(Privilege::lock)) return "";
+    if (client.may(Privilege::elect)) return "";
     const auto readers = std::ranges::count(clients_, Privilege::read, &Connection::privilege);
     if (std::cmp_greater_equal(readers, kMaxUnprivilegedClients))
       return "too many connections of users outside tempod's group; close some and try again";
@@ -102,7 +105,7 @@ class ControlServer::Impl {
       Place client = clients_.begin();
       for (std::size_t left = clients_.size(); left > 0; --left) {
         const Place current = client++;
-        if (!current->ready || current->may(Privilege::lock) != may_lock) continue;
+        if (!current->ready || current->may(Privilege::elect) != may_lock) continue;
         if (process_.now() >= until) return;
         current->ready = false;
         clients_.splice(clients_.end(), clients_, current);
@@ -167,7 +170,8 @@ Result<ControlServer> ControlServer::open(Worker& worker, const std::string& pat
       {.loop = &worker.loop(),
        .now = [&worker] { return worker.now(); },
        .each_round =
-           [&worker](std::function<void()> callback) { worker.each_round(std::move(callback)); }},
+           [&worker](std::function<void()> callback) { worker.each_round(std::move(callback)); },
+       .candidates = worker.settings().group_users},
       std::make_unique<Requests>(worker), path);
 }
 

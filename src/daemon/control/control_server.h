@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "base/units.h"
@@ -39,6 +40,7 @@ struct ServedProcess {
   std::function<Instant()> now{};
   // Has the callback called after every round of the loop; empty: none.
   std::function<void(std::function<void()>)> each_round{};
+  std::vector<std::string> candidates{};  // users that may stand for groups and nothing more
 };
 
 class ControlServer {

@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "daemon/control/replies.h"
+#include "platform/clocks/boot_clock.h"
 
 namespace tempo::daemon {
 
@@ -94,7 +95,7 @@ std::string GroupClients::elect(Connection& client, const ipc::Request& request)
         request, ipc::Code::unavailable,
         "too many candidates on this connection; withdraw some or open another connection");
   const groups::UserId user{++last_user_};
-  claims_[user] = {.client = &client, .id = request.id};
+  claims_[user] = {.client = &client, .id = request.id, .keeps_lease = request.keeps_lease};
   const auto stood =
       worker_->groups().request(GroupService::Stand{.user = user,
                                                     .group = request.name,
@@ -128,15 +129,33 @@ std::string GroupClients::withdraw(Connection& client, const ipc::Request& reque
 void GroupClients::disconnect(Connection& client) {
   watches_.erase(&client);
   std::vector<groups::UserId> gone;
-  for (const auto& [user, claim] : claims_)
-    if (claim.client == &client) gone.push_back(user);
-  for (const groups::UserId user : gone) claims_.erase(user);
+  for (auto claim = claims_.begin(); claim != claims_.end();) {
+    const auto current = claim++;
+    if (current->second.client != &client) continue;
+    if (current->second.keeps_lease)
+      lost_[current->first] = current->second.until;
+    else
+      gone.push_back(current->first);
+    claims_.erase(current);
+  }
   for (const groups::UserId user : gone) worker_->groups().command(GroupService::Withdraw{user});
+}
+
+void GroupClients::withdraw_lost() {
+  const BootTime now = sys::boot_clock();
+  for (auto lost = lost_.begin(); lost != lost_.end();) {
+    const auto current = lost++;
+    if (current->second > now) continue;
+    const groups::UserId user = current->first;
+    lost_.erase(current);
+    worker_->groups().command(GroupService::Withdraw{user});
+  }
 }
 
 void GroupClients::notify(const groups::LeadershipUpdate& update) {
   const auto found = claims_.find(update.user);
   if (found == claims_.end()) return;
+  if (update.deadline > found->second.until) found->second.until = update.deadline;
   const Claim claim = found->second;
   using Kind = groups::LeadershipUpdate::Kind;
   using NewState = ipc::LeadershipUpdate::State;

@@ -20,8 +20,11 @@ class GroupClients {
 
   // The reply to a group request; empty: it follows later.
   std::string answer(Connection& client, const ipc::Request& request);
-  // A client loses its candidates with its connection.
+  // A client loses its candidates with its connection. One that keeps its lease loses it at the
+  // last deadline that was reported to it.
   void disconnect(Connection& client);
+  // Withdraws the candidates of lost connections whose deadline is over; call it in every round.
+  void withdraw_lost();
 
  private:
   static constexpr std::size_t kMaxElections = 64;  // per connection
@@ -29,6 +32,8 @@ class GroupClients {
   struct Claim {
     Connection* client = nullptr;
     std::int64_t id = 0;
+    bool keeps_lease = false;
+    BootTime until{};  // deadline of the lease, as last reported; over: none
   };
 
   std::string elect(Connection& client, const ipc::Request& request);
@@ -42,6 +47,7 @@ class GroupClients {
   Worker* worker_;
   std::map<groups::UserId, Claim> claims_;
   std::map<Connection*, std::string> watches_;  // name of the watched group
+  std::map<groups::UserId, BootTime> lost_;     // candidates of lost connections: withdrawn then
   std::uint32_t last_user_ = 0;
 };
 

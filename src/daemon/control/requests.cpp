@@ -81,6 +81,7 @@ Requests::Entry Requests::entry_of(ipc::Verb verb) {
     case ipc::Verb::offer:
     case ipc::Verb::stopped:
     case ipc::Verb::withdraw:
+      return {Privilege::elect, &Requests::group};
     case ipc::Verb::resign_group:
       return {Privilege::lock, &Requests::group};
     case ipc::Verb::count:

@@ -19,7 +19,10 @@ class Requests : public Answers {
 
   std::string answer(Connection& client, const std::string& line) override;
   // Writes pending answers and the lines of streams.
-  void serve_streams() override { streams_.serve(); }
+  void serve_streams() override {
+    streams_.serve();
+    groups_.withdraw_lost();
+  }
   void disconnect(Connection& client) override;
 
  private:
