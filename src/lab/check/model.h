@@ -82,6 +82,14 @@ struct Freedom {
   bool mail_first = false;  // messages that must arrive in a tick arrive before its timers fire
   bool symmetry = false;    // states that differ only by a permutation of the nodes count once
   bool settles = false;     // time changes nothing at a paused node, so pauses need no bound
+  // The last node is a clone of this one: the others take its numbers for those of this one.
+  // kNobody: there is no clone.
+  NodeId cloned = kNobody;
+
+  // The node whose numbers this one uses (numbers.h).
+  NodeId numbered_as(NodeId node) const {
+    return cloned != kNobody && index(node) + 1 == nodes ? cloned : node;
+  }
 
   // The two nodes are on different sides of the cut.
   bool apart(NodeId one, NodeId other) const {

@@ -88,6 +88,7 @@ class Parts {
 
   Parts(const Model& model, const Freedom& freedom, std::vector<typename M::Command> commands)
       : model_(&model),
+        freedom_(freedom),
         nodes_(freedom.nodes),
         timing_(freedom.timing),
         marks_broadcasts_(freedom.network == Network::ordered),
@@ -172,7 +173,8 @@ class Parts {
   std::uint32_t named_local(std::uint32_t id, std::uint32_t context, Learning& learning) {
     return remembered(named_locals_, id, context, learning, [&] {
       M renamed = machine(id);
-      NumberWriter writer{locals_[id].node, kNobody, context_numbers_[context]};
+      NumberWriter writer{freedom_.numbered_as(locals_[id].node), kNobody,
+                          context_numbers_[context]};
       visit_fields(renamed, writer);
       return keep(renamed, locals_[id].node, kNow);
     });
@@ -181,7 +183,8 @@ class Parts {
     return remembered(named_flights_, id, context, learning, [&] {
       const Flight flight = flights_[id];
       Message renamed = message(id);
-      NumberWriter writer{flight.from, flight.to, context_numbers_[context]};
+      NumberWriter writer{freedom_.numbered_as(flight.from), freedom_.numbered_as(flight.to),
+                          context_numbers_[context]};
       visit_fields(renamed, writer);
       return keep(renamed, flight);
     });
@@ -282,7 +285,7 @@ class Parts {
     else
       views_.push_back({model_->view(machine)});
     Numbers numbers;
-    NumberReader reader{node, kNobody, numbers};
+    NumberReader reader{freedom_.numbered_as(node), kNobody, numbers};
     visit_fields(machine, reader);
     list_numbers(numbers, local_mentions_);
     return added.number;
@@ -317,7 +320,8 @@ class Parts {
     if (!added.fresh) return added.number;
     flights_.push_back(flight);
     Numbers numbers;
-    NumberReader reader{flight.from, flight.to, numbers};
+    NumberReader reader{freedom_.numbered_as(flight.from), freedom_.numbered_as(flight.to),
+                        numbers};
     visit_fields(message, reader);
     list_numbers(numbers, flight_mentions_);
     return added.number;
@@ -430,6 +434,7 @@ class Parts {
   }
 
   const Model* model_;
+  Freedom freedom_;
   std::uint32_t nodes_;
   Timing timing_;
   bool marks_broadcasts_;

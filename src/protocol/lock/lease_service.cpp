@@ -82,11 +82,13 @@ void LeaseService::receive(Turn<LeaseService>& turn, NodeId from, const Message&
   const std::string_view name = body.name.text();
   std::optional<LockId> id = lock::lease::kViewLock;
   if (!name.empty() && name != kViewName) id = number(turn, name);
-  const auto message = id ? message_of(body, *hosts_, *id) : std::nullopt;
+  auto message = id ? message_of(body, *hosts_, *id) : std::nullopt;
   if (!message) {
     ++dropped_;
     return;
   }
+  const wire::Directory::Host* const sender = std::as_const(*hosts_).find(from);
+  if (sender != nullptr) message->process = std::to_underlying(sender->nonce);
   if (message->kind == lock::lease::Kind::record && message->reserve != 0)
     turn.out.notify(TakesPart{hosts_->host_of(from)});
   learn_holder(from, *message);

@@ -104,6 +104,7 @@ class Cluster : public NoWatch {
     Epoch highest{};                     // highest epoch followed in this incarnation
     std::optional<WallTime> shown{};     // last reading of the steered clock in this incarnation
     bool stepped = false;                // the clock was stepped in this step
+    bool restored = false;               // it has an old copy of its record
     std::vector<locks::LockRecord> copies{};  // durable earlier, for accidents
     Stream nonces{};                          // of nonces and secrets of its processes
   };
@@ -155,6 +156,7 @@ class Cluster : public NoWatch {
   void resign(const Event& event);
   void accident(const Event& event);
   void damage_record(std::uint32_t which, Accident kind, Nanos restart);
+  bool has_record(NodeId id) const;
   bool may_lose_record(NodeId id);
   void start_clone(const Event& event);
   std::uint32_t set_of(const Host& machine);
@@ -690,7 +692,10 @@ void Cluster::crash(NodeId id, bool power, bool loses_writes) {
 void Cluster::start(NodeId id) {
   if (world_.up(id)) return;
   const Disk<WiredHost>& disk = world_.disk(id);
-  std::vector<locks::LockRecord>& copies = machines_[index(id)].copies;
+  Machine& machine = machines_[index(id)];
+  if (disk.file() != Disk<WiredHost>::File::good || disk.record().place == locks::kNowhere)
+    machine.restored = false;  // it knows that it has no record
+  std::vector<locks::LockRecord>& copies = machine.copies;
   if (setup_.scenario == Scenario::records && disk.file() == Disk<WiredHost>::File::good &&
       copies.size() < kMaxCopies && (copies.empty() || copies.back() != disk.record()))
     copies.push_back(disk.record());
@@ -719,12 +724,20 @@ void Cluster::resign(const Event& event) {
   }
 }
 
+// Whether the host has a record of its own with which it may vote: not one that it lost, or that
+// was restored and that the others refuse.
+bool Cluster::has_record(NodeId id) const {
+  const Disk<WiredHost>& disk = world_.disk(id);
+  if (disk.file() != Disk<WiredHost>::File::good) return false;
+  return !machines_[index(id)].restored && disk.record().place != locks::kNowhere;
+}
+
 // Whether the host may lose its record now. Where a majority of the voters must keep theirs, at
 // most a minority of the hosts has none.
 bool Cluster::may_lose_record(NodeId id) {
   std::uint32_t without = 1;
   for (std::uint32_t i = 0; i < setup_.nodes; ++i)
-    if (NodeId{i} != id && world_.disk(NodeId{i}).file() != Disk<WiredHost>::File::good) ++without;
+    if (NodeId{i} != id && !has_record(NodeId{i})) ++without;
   return without <= (setup_.voters() - 1) / 2 || !setup_.keeps_majority();
 }
 
@@ -761,6 +774,7 @@ void Cluster::damage_record(std::uint32_t which, Accident kind, Nanos restart) {
   if (shows && read.lost.empty() && (!read.record || *read.record != durable))
     violated("not-silent", fmt::format("{} did not notice an accident of its record: {}", which + 1,
                                        name_of(kind)));
+  machines_[which].restored = kind == Accident::restored;
   if (!read.lost.empty() && !setup_.lost_is_absent)
     disk.damage();
   else if (read.record)
@@ -944,10 +958,12 @@ NodeId Cluster::sole_master() {
   return master;
 }
 
-// A majority of the voters has lost its records: without an operator there are no more locks.
+// A majority of the voters has lost its records, or votes no more because the others refuse them:
+// without an operator there are no more locks.
 bool Cluster::records_lost() const {
   const auto lost = [&](std::uint32_t i) {
-    return world_.disk(NodeId{i}).file() == Disk<WiredHost>::File::damaged &&
+    return (world_.disk(NodeId{i}).file() == Disk<WiredHost>::File::damaged ||
+            host(NodeId{i}).locks()->retired()) &&
            std::ranges::find(voters_, host_at(i)) != voters_.end();
   };
   std::size_t count = 0;
@@ -1006,6 +1022,7 @@ void Cluster::judge_end() {
   for (std::uint32_t i = 0; i < clients_.size(); ++i) {
     const Client& client = clients_[i];
     const Nanos waited = world_.now() - std::max(client.since, entered_[client.lock]);
+    if (host(client.host).locks()->retired()) continue;  // it says so, and gives no locks
     if (client.state == Client::State::waits && waited > kLongestWait && !records_lost())
       violated("progress", fmt::format("client {} waits for {}, which no client enters for {} s",
                                        i + 1, lock_name(client.lock), waited / 1s));

@@ -101,6 +101,14 @@ TEST(Daemon, ACloneNeverMakesTwoHolders) {
   EXPECT_GT(entries, 500U);
 }
 
+// A restored record began with a boot that it had before: its host was believed, and gave a token
+// twice.
+TEST(Daemon, AnOldCopyOfARecordTurnsNoTokenBack) {
+  const daemon::Setup setup{.scenario = Scenario::records, .seed = 3597};
+  const Outcome outcome = run(setup);
+  EXPECT_TRUE(outcome.kept()) << text_of(setup, outcome);
+}
+
 TEST(Daemon, NoticesACloneThatDoesNotShow) {
   std::set<std::string> properties;
   for (std::uint64_t seed = 0; seed < 64; ++seed) {

@@ -167,6 +167,49 @@ TEST(CheckLease, PolicyAvailable) {
   expect_sound(world, 47'518);
 }
 
+// --- clones ---
+
+// Site 3 is a clone of voter 2, and the network is cut in two: the sites of `side`, and the others.
+// With sites 0 and 1 exchanged, these are all partitions of three voters and a clone of one.
+LeaseWorld clone_world(std::uint32_t side, std::vector<std::pair<NodeId, Mode>> wishes) {
+  return {.sites = 4,
+          .wishes = std::move(wishes),
+          .cloned = NodeId{2},
+          .side = side,
+          .orderly = true,
+          .comes_good = false};
+}
+constexpr std::uint32_t kNoPartition = 0;
+constexpr std::uint32_t kVoterAlone = 0b0100;
+constexpr std::uint32_t kCloneAlone = 0b1000;
+constexpr std::uint32_t kOtherAlone = 0b0001;
+constexpr std::uint32_t kOthersTogether = 0b0011;
+constexpr std::uint32_t kTwoHalves = 0b0101;  // {0, the voter} and {1, its clone}
+
+TEST(CheckLease, ClonesInPartitions) {
+  expect_sound(clone_world(kTwoHalves, {kWriter0, kWriter1}), 1'000);
+  expect_sound(clone_world(kOthersTogether, {kWriter0}), 50);
+  expect_sound(clone_world(kVoterAlone, {kWriter0}), 500);
+  expect_sound(clone_world(kCloneAlone, {kWriter0}), 50);
+}
+TEST(CheckLease, ClonesInEveryPartition) {
+  if (!soak()) GTEST_SKIP() << "runs in make soak";
+  expect_sound(clone_world(kOtherAlone, {kWriter1}), 100);
+  expect_sound(clone_world(kNoPartition, {kWriter0}), 100);
+  for (const std::uint32_t side :
+       {kNoPartition, kVoterAlone, kCloneAlone, kOtherAlone, kOthersTogether, kTwoHalves}) {
+    LeaseWorld world = clone_world(side, {kWriter0, kWriter1});
+    world.budget.losses = 1;
+    expect_sound(world, 1);
+  }
+}
+// A clone that takes the copy for its own record is a restarted voter for the others.
+TEST(CheckLease, ACloneThatDoesNotShowVotesTwice) {
+  LeaseWorld world = clone_world(kTwoHalves, {kWriter0, kWriter1});
+  world.copy_shows = false;
+  EXPECT_EQ(broken_in(found(world)), "token-order");
+}
+
 // With a lease of 8 ticks a crash can affect exclusion. A lease of 5 ticks ends before anyone can
 // ask a site that lost its memory.
 TEST(CheckLease, OneWriterAndMore) {

@@ -49,7 +49,14 @@ LeaseModel::LeaseModel(const LeaseWorld& asked) : world(asked) {
                  .block = kBlock,
                  .nonces = 1,
                  .suppress_replies = asked.suppress_replies};
-  rules.view = lock::lease::one_vote_each(asked.voters == 0 ? asked.sites : asked.voters);
+  const std::uint32_t members = asked.sites - (asked.cloned != kNobody ? 1 : 0);
+  rules.view = lock::lease::one_vote_each(asked.voters == 0 ? members : asked.voters);
+  if (asked.cloned != kNobody) {
+    rules.cloned = asked.cloned;
+    rules.clone = NodeId{members};
+    rules.copy_shows = asked.copy_shows;
+    rules.side = asked.side;
+  }
   if (asked.policy) rules.view = two_members(*asked.policy);
   rules.fresh_disk = asked.fresh_disks;
   rules.write = Nanos{asked.slow_disks ? 1 : 0};
@@ -110,9 +117,10 @@ bool LeaseModel::remember(const Scene<View>& before, Scene<View>& after, NodeId 
     if (after.up(i)) crashes += after.slots[i].view->crashes;
   if (crashes > world.crashes) return false;
   if (!after.up(index(node))) return true;
-  // A restarted site continues above every number that it may have used.
+  // A restarted site continues above every number that it may have used, and so does a clone.
+  const bool higher = crashes > 0 || world.cloned != kNobody;
   const std::uint64_t most =
-      world.ballots + (crashes > 0 ? 2 * kBlock : 0) + 2 * kBlock * world.changes.size();
+      world.ballots + (higher ? 2 * kBlock : 0) + 2 * kBlock * world.changes.size();
   if (after.slots[index(node)].view->top > most) return false;
   if (!entered(before, after, node)) return true;
   const Guest& guest = after.slots[index(node)].view->guest;
@@ -131,7 +139,8 @@ Freedom freedom_of(const LeaseWorld& world) {
           .delay_max = world.delay_max,
           .budget = world.budget,
           .mail_first = world.orderly,
-          .settles = true};
+          .settles = true,
+          .cloned = world.cloned};
 }
 
 std::vector<std::pair<NodeId, LeaseSite::Command>> commands_of(const LeaseWorld& world) {

@@ -36,6 +36,9 @@ struct LeaseWorld {
   bool slow_disks = false;   // a write takes a tick
   bool suppress_replies = false;
   std::optional<lock::lease::TwoNode> policy{};  // none: one vote for each voter
+  NodeId cloned = kNobody;  // the last site is a clone of this one; kNobody: there is none
+  bool copy_shows = true;   // the clone knows that its record is a copy
+  std::uint32_t side = 0;   // set of the sites on one side of a partition; 0: there is none
   Budget budget{};
   // Links preserve the order of messages, and a site handles messages that have arrived before a
   // timer fires; all drivers guarantee this (machine/machine.h). The messages for a paused daemon

@@ -26,17 +26,33 @@ bool LeaseSite::Guest::acts(BootTime now) const {
 LeaseSite::LeaseSite(NodeId self, const Rules& rules)
     : self_(self),
       rules_(rules),
-      disk_(rules.fresh_disk ? std::nullopt
-                             : std::optional(lock::lease::Record{.view = rules.view})),
+      disk_(rules.fresh_disk || (self == rules.clone && rules.copy_shows)
+                ? std::nullopt
+                : std::optional(lock::lease::Record{.view = rules.view})),
       member_(new_member()) {}
 
 LeaseSite::Member LeaseSite::new_member() const {
   // The first incarnation has granted nothing before, so it need not abstain.
-  return Member({.self = self_,
+  return Member({.self = identity(self_),
                  .rules = rules_.lease,
                  .view = rules_.view,
                  .record = disk_,
-                 .rebooted = crashes_ == 0});
+                 .rebooted = crashes_ == 0,
+                 .lost = self_ == rules_.clone && !disk_});
+}
+
+// A site and its clone do not hear each other: a member that does retires.
+bool LeaseSite::hears(NodeId other) const {
+  const auto side = [&](NodeId site) { return (rules_.side >> index(site) & 1) != 0; };
+  return other != self_ && side(other) == side(self_) && identity(other) != identity(self_);
+}
+
+void LeaseSite::send_to_hearing(Turn<LeaseSite>& turn, const Output<Member>& output) const {
+  for (std::uint32_t i = 0; i <= index(rules_.clone); ++i) {
+    const NodeId site{i};
+    if (hears(site) && (output.kind == OutputKind::broadcast || identity(site) == output.to))
+      turn.out.send(site, output.message);
+  }
 }
 
 void LeaseSite::start(Turn<LeaseSite>& turn) {
@@ -45,7 +61,8 @@ void LeaseSite::start(Turn<LeaseSite>& turn) {
 
 void LeaseSite::receive(Turn<LeaseSite>& turn, NodeId from, const Message& message) {
   if (!up_) return;
-  act(turn, [&](Member& member, Turn<Member>& inner) { member.receive(inner, from, message); });
+  act(turn,
+      [&](Member& member, Turn<Member>& inner) { member.receive(inner, identity(from), message); });
 }
 
 void LeaseSite::on_timer(Turn<LeaseSite>& turn, TimerId timer) {
@@ -147,6 +164,8 @@ template <class Do>
 void LeaseSite::act(Turn<LeaseSite>& turn, Do todo) {
   std::vector<lock::lease::Record> written;
   step_part(turn, member_, todo, [&](const Output<Member>& output) {
+    const bool sends = output.kind == OutputKind::send || output.kind == OutputKind::broadcast;
+    if (sends && rules_.clone != kNobody) return send_to_hearing(turn, output);
     if (pass_on(turn, output, std::identity{})) return;
     if (output.kind == OutputKind::notice) return on_notice(turn, output.notice);
     if (rules_.write > Nanos{0}) {

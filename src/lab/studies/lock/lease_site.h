@@ -5,6 +5,9 @@
 // unless the disk is lost too; any prefix of the writes in progress may reach the disk. A client
 // inside continues until its deadline beside its successors. The daemon restarts after one of two
 // drawn times. Outputs do not wait for the writes: the daemon itself waits where it has to.
+//
+// The last site may be a clone of another one: it has its number as a member, and a copy of its
+// first record.
 #pragma once
 
 #include <algorithm>
@@ -57,6 +60,10 @@ class LeaseSite {
     Nanos long_stay{1};
     bool fresh_disk = false;  // starts without a record
     Nanos write{0};           // duration of a disk write; 0: immediate
+    NodeId cloned = kNobody;  // the site that has a clone; kNobody: there is none
+    NodeId clone = kNobody;
+    bool copy_shows = true;  // the clone knows that its record is a copy
+    std::uint32_t side = 0;  // set of the sites on one side of a partition; 0: there is none
   };
   LeaseSite(NodeId self, const Rules& rules);
 
@@ -83,7 +90,7 @@ class LeaseSite {
                 field<&M::guest_>("guest"), field<&M::ghost_>("ghost"),
                 field<&M::next_at_>("next_at"), field<&M::writes_>("writes"),
                 field<&M::written_at_>("written_at"), field<&M::revived_>("revived"),
-                fixed<&M::self_>(), fixed<&M::rules_>());
+                field<&M::self_>("site"), fixed<&M::rules_>());
   }
   friend FieldCheck;
 
@@ -92,6 +99,9 @@ class LeaseSite {
   void act(Turn<LeaseSite>& turn, Do todo);
   void on_notice(Turn<LeaseSite>& turn, const lock::lease::Notice& notice);
   Member new_member() const;
+  NodeId identity(NodeId site) const { return site == rules_.clone ? rules_.cloned : site; }
+  bool hears(NodeId other) const;
+  void send_to_hearing(Turn<LeaseSite>& turn, const Output<Member>& output) const;
   void leave(Turn<LeaseSite>& turn);
   void crash(Turn<LeaseSite>& turn, bool loses_disk);
   void finish_write(Turn<LeaseSite>& turn);

@@ -21,6 +21,46 @@ TEST(LeaseClaims, NoTwoHoldersWithAClone) {
   EXPECT_EQ(clone_runs::vote_after_a_lost_record(), "nothing");
 }
 
+// One host's record was restored from an older state while the others ran: it had the boot of its
+// last process again, was believed, and gave a token twice (seed 3597 of the records).
+TEST(LeaseClaims, AnOldCopyOfARecordDoesNotVote) {
+  EXPECT_EQ(clone_runs::ask_with_an_old_copy(), "nothing");
+  EXPECT_EQ(clone_runs::vote_with_an_old_copy(), "nothing");
+}
+
+TEST(LeaseClaims, AVoterWithAnOldCopyRetires) {
+  Cluster cluster(3, kRules);
+  const Record copy = *cluster.disk(2);
+  for (int i = 0; i < 2; ++i) cluster.restart(2);
+  cluster.pass(clone_runs::kLonger);
+  cluster.acquire(2, 1);
+  cluster.release(2, 1);
+  cluster.crash(2);
+  cluster.restore_disk(2, copy);
+  cluster.restart(2);
+  cluster.pass(clone_runs::kLonger);
+  cluster.acquire(2, 2);
+  EXPECT_TRUE(cluster.member(2).state().retired);
+  EXPECT_FALSE(cluster.granted(2, 2));
+  EXPECT_EQ(cluster.events().back().notice.kind, Notice::Kind::retired);
+}
+
+// A late message of an earlier process of an honest voter retires nobody.
+TEST(LeaseClaims, ALateMessageRetiresNobody) {
+  Cluster cluster(3, kRules);
+  cluster.acquire(2, 1);
+  cluster.release(2, 1);
+  const auto late = cluster.sent().front();
+  cluster.restart(2);
+  cluster.pass(clone_runs::kLonger);
+  cluster.acquire(2, 2);
+  cluster.release(2, 2);
+  for (const std::uint32_t to : {0U, 1U}) cluster.inject(NodeId{2}, to, late);
+  cluster.acquire(2, 3);
+  EXPECT_TRUE(cluster.granted(2, 3));
+  EXPECT_FALSE(cluster.member(2).state().retired);
+}
+
 // One of two other voters is no quorum: the clone waits.
 TEST(LeaseClaims, ACopiedRecordWaitsForAQuorumWithoutIt) {
   Cluster cluster(3, kRules);
@@ -58,6 +98,10 @@ TEST(LeaseClaims, AVoterRetiresWhenItsCloneWasConfirmed) {
   ASSERT_FALSE(cluster.events().empty());
   EXPECT_EQ(cluster.events().back().notice.kind, Notice::Kind::retired);
   EXPECT_FALSE(cluster.member(clone).state().retired);
+}
+
+TEST(LeaseClaims, AnAnswerToAnEarlierClaimRaisesNone) {
+  EXPECT_EQ(clone_runs::answer_to_an_earlier_claim(), "nothing");
 }
 
 // An honest restart keeps its record: nobody has to confirm it.

@@ -124,6 +124,80 @@ inline std::string vote_of_a_retired_voter() {
   return cluster.granted(0, 1) ? "a retired voter votes" : "nothing";
 }
 
+// Two claims of a voter that lost its record are under way at once. The checker found that each
+// answer raised the claim again.
+inline std::string answer_to_an_earlier_claim() {
+  Cluster cluster(3, kRules);
+  cluster.part({0, 3}, {});
+  const std::uint32_t clone = cluster.start_clone(2);
+  Message earlier;
+  for (const Message& message : cluster.sent())
+    if (message.kind == Kind::record && !message.claims.empty()) earlier = message;
+  if (earlier.claims.empty() || !cluster.member(clone).blank()) return "the run went differently";
+  Message higher = earlier;  // as if site 0 remembered another boot
+  higher.claims = {};
+  higher.to_boot = Boot{5};
+  cluster.clear_counts();
+  cluster.inject(NodeId{0}, clone, higher);
+  if (cluster.sent_count(Kind::query) != 1) return "the run went differently";
+  cluster.inject(NodeId{0}, clone, earlier);
+  return cluster.sent_count(Kind::query) == 1 ? "nothing" : "the claim is raised again";
+}
+
+// A voter begins again with an old copy of its record, and with a boot that it had before. It asks
+// with a ballot that it has used: another site holds the lease of that ballot.
+inline std::string ask_with_an_old_copy() {
+  Cluster cluster(3, kRules);
+  const Record copy = *cluster.disk(2);
+  cluster.restart(2);
+  cluster.pass(kLonger);
+  cluster.acquire(2, 1);
+  cluster.acquire(1, 1);
+  cluster.release(2, 1);
+  if (!cluster.granted(1, 1)) return "the run went differently";
+  cluster.crash(2);
+  cluster.restore_disk(2, copy);
+  cluster.restart(2);
+  cluster.pass(kLonger);
+  cluster.acquire(2, 2);
+  const auto again = cluster.granted(2, 2);
+  return again && !cluster.lost(1, 1) ? "exclusion" : "nothing";
+}
+
+// Others tell such a voter that they know a later incarnation. Then a voter that forgot it needs
+// its vote.
+inline std::string vote_with_an_old_copy() {
+  Rules rules = kRules;
+  rules.block = 2;
+  rules.max_sub = 1;  // one ballot for each grant
+  Cluster cluster(3, rules);
+  const Record copy = *cluster.disk(2);
+  for (int i = 0; i < 2; ++i) cluster.restart(2);
+  cluster.pass(kLonger);
+  cluster.part({0, 2}, {1});
+  constexpr std::uint32_t kGrants = 20;
+  for (std::uint32_t i = 1; i <= kGrants; ++i) {
+    cluster.acquire(0, i);
+    cluster.release(0, i);
+    cluster.pass(rules.lease / 4);
+  }
+  cluster.crash(2);
+  cluster.restore_disk(2, copy);
+  cluster.restart(2);
+  cluster.pass(kLonger);
+  cluster.acquire(0, kGrants + 1);
+  cluster.pass(kLonger);
+  cluster.restart(1);
+  cluster.part({1, 2}, {0});
+  cluster.pass(kLonger);
+  cluster.acquire(1, 1);
+  cluster.pass(kLonger);
+  const auto last = cluster.granted(0, kGrants);
+  const auto next = cluster.granted(1, 1);
+  if (!last || cluster.granted(0, kGrants + 1)) return "the run went differently";
+  return next && next->token <= last->token ? "token-order" : "nothing";
+}
+
 // A voter with a lost record comes back while another one is down later.
 inline std::string vote_after_a_lost_record() {
   Cluster cluster(3, kRules);

@@ -111,7 +111,7 @@ Member::Member(const Start& start)
   state_.disk = start.record.value_or(Record{.reserve = start.first, .view = start.view});
   state_.record_id = state_.disk.id;
   state_.claims = state_.disk.claims;
-  for (const Claim& claim : state_.claims) newest_[claim.member] = claim.life;
+  for (const Claim& claim : state_.claims) newest_[claim.member] = {.life = claim.life};
   state_.following = state_.view();
   state_.note_proposal(state_.disk.next);
   state_.accepted = state_.known;
@@ -147,15 +147,10 @@ void Member::take(Turn<Member>& turn, NodeId from, const Message& message) {
       message.kind == Kind::grant || message.kind == Kind::refuse || message.kind == Kind::accept;
   if (!state_.running) return;
   if (message.view != state_.view().number) return receive_other_view(turn, from, message);
-  const Life life{message.record, message.boot};
-  if (!continues(from, life)) {
-    // A sender that does not know of a newer claim for its identity must stop.
-    if (std::ranges::find(state_.disk.claims, from, &Claim::member) != state_.disk.claims.end())
-      turn.out.send(from, record_message(0, from));
-    return;
-  }
+  const Sender sender{{message.record, message.boot}, message.process};
+  if (!continues(from, sender)) return refuse(turn, from, sender.life);
   if (an_answer && message.to_boot != state_.boot) return;
-  note_life(from, life);
+  note_life(from, sender);
   learn_claims(turn, message.claims);
   if (state_.stopped()) return;
   if (message.kind == Kind::propose) return receive_propose(turn, from, message);
@@ -230,9 +225,9 @@ void Member::finish_step(Turn<Member>& turn, LockId id, Lock& lock) {
   set_alarm();
 }
 
-Life Member::newest_of(NodeId member) const {
-  const Life* const newest = newest_.find(member);
-  return newest == nullptr ? Life{} : *newest;
+Member::Sender Member::newest_of(NodeId member) const {
+  const Sender* const newest = newest_.find(member);
+  return newest == nullptr ? Sender{} : *newest;
 }
 
 bool Member::forget(Turn<Member>& turn, LockId id) {
@@ -284,12 +279,12 @@ void Member::query(Turn<Member>& turn) {
 void Member::receive_query(Turn<Member>& turn, NodeId from, const Message& message) {
   if (!blank_ && !state_.running) return;  // a record counts when it is written
   if (blank_ && lost_) return;             // a lost one may have had votes: it counts as not heard
-  const Life claimed{message.record, message.boot};
+  const Sender claimant{{message.record, message.boot}, message.process};
   const bool claims =
-      claimed.boot != Boot{} && continues(from, claimed) &&
-      (blank_ || claimed.boot >= Boot{kBootsMissed} || mutated(Mutation::claim_of_low_boot));
-  if (claims) note_life(from, claimed);
-  const Claim claim{from, claimed};
+      message.boot != Boot{} && continues(from, claimant) &&
+      (blank_ || message.boot >= Boot{kBootsMissed} || mutated(Mutation::claim_of_low_boot));
+  if (claims) note_life(from, claimant);
+  const Claim claim{from, claimant.life};
   const bool keeps = claims && !blank_ && state_.view().votes_for(from);
   if (keeps && std::ranges::find(state_.disk.claims, claim) == state_.disk.claims.end()) {
     keep_claim(claim);
@@ -307,7 +302,7 @@ Message Member::record_message(std::uint64_t nonce, NodeId to) const {
           .view = state_.view().number,
           .boot = state_.boot,
           .record = state_.record_id,
-          .to_boot = newest_of(to).boot,
+          .to_boot = newest_of(to).life.boot,
           .top = blank_ ? state_.disk.reserve : state_.floor,
           .nonce = nonce,
           .reserve = blank_ ? 0 : state_.disk.reserve,
@@ -319,6 +314,9 @@ Message Member::record_message(std::uint64_t nonce, NodeId to) const {
 void Member::receive_record(Turn<Member>& turn, NodeId from, const Message& message) {
   learn_claims(turn, message.claims);
   if (state_.stopped()) return;
+  // The sender knows a later incarnation of this member, whose record is therefore an old copy.
+  if (!blank_ && message.to_boot > state_.boot && !mutated(Mutation::older_votes))
+    return retire_and_notify(turn);
   if (message.reserve != 0 && message.set.number > state_.following.number) {
     if (!blank_) return adopt(message.set, message.top);
     state_.disk.view = state_.following = message.set;
@@ -330,6 +328,7 @@ void Member::receive_record(Turn<Member>& turn, NodeId from, const Message& mess
   if (!blank_ || message.nonce != nonce_ || message.view != state_.view().number) return;
   if (!state_.view().votes_for(from)) return;  // a member without a vote knows only its own counts
   if (!confirms(message)) {
+    if (answers_earlier_claim(message)) return;
     // The sender remembers a later incarnation, or does not know how many it has missed.
     if (const Boot least = after(message.to_boot, kBootsMissed); claim_ < least) {
       claim_ = least;
@@ -371,19 +370,34 @@ bool Member::may_begin() const {
 
 // --- section 8: claims ---
 
-// A later incarnation, or the newest one with the same record.
-bool Member::continues(NodeId from, const Life& life) const {
-  const Life known = newest_of(from);
-  return life.boot > known.boot || life == known || mutated(Mutation::any_life_continues);
+// A later incarnation, or the newest one. Another process with the newest boot began with an old
+// copy of the record.
+bool Member::continues(NodeId from, const Sender& sender) const {
+  const Sender known = newest_of(from);
+  const bool same_process = known.process == 0 || sender.process == 0 ||
+                            known.process == sender.process || mutated(Mutation::boot_used_twice);
+  return sender.life.boot > known.life.boot || (sender.life == known.life && same_process) ||
+         mutated(Mutation::any_life_continues);
+}
+
+// A sender that began with an old copy, or that does not know of a newer claim, must stop.
+void Member::refuse(Turn<Member>& turn, NodeId from, const Life& life) const {
+  const Life known = newest_of(from).life;
+  const bool claimed =
+      std::ranges::find(state_.disk.claims, from, &Claim::member) != state_.disk.claims.end();
+  if (!claimed && life.boot >= known.boot && life != known) return;
+  Message message = record_message(0, from);
+  message.to_boot = std::max(known.boot, after(life.boot, 1));
+  turn.out.send(from, message);
 }
 
 // Grants with another record no longer count: that was another machine. A restarted one keeps its
 // promises.
-void Member::note_life(NodeId member, const Life& life) {
-  const Life known = newest_of(member);
-  newest_[member] = life;
+void Member::note_life(NodeId member, const Sender& newest) {
+  const Life known = newest_of(member).life;
+  newest_[member] = newest;
   const auto slot = state_.view().slot_of(member);
-  if (!slot || known.record == life.record || mutated(Mutation::claim_keeps_grants)) return;
+  if (!slot || known.record == newest.life.record || mutated(Mutation::claim_keeps_grants)) return;
   for (Lock& lock : locks_) lock.forget_grant(*slot);
   view_lock_.forget_grant(*slot);
   change_.accepted_by &= static_cast<Voters>(~state_.view().bit_of(member));
@@ -400,12 +414,10 @@ void Member::learn_claims(Turn<Member>& turn, const Claims& claims) {
   for (const Claim& claim : claims) {
     if (claim.member == state_.self) {
       if (blank_ || claim.life.boot <= state_.boot) continue;
-      retire();
-      turn.out.notify({.kind = Notice::Kind::retired});
-      return;
+      return retire_and_notify(turn);
     }
-    if (claim.life.boot <= newest_of(claim.member).boot) continue;
-    note_life(claim.member, claim.life);
+    if (claim.life.boot <= newest_of(claim.member).life.boot) continue;
+    note_life(claim.member, {.life = claim.life});
     if (blank_ && state_.view().votes_for(claim.member)) keep_claim(claim);
   }
 }
@@ -431,11 +443,26 @@ bool Member::confirms(const Message& record) const {
          mutated(Mutation::claim_unconfirmed);
 }
 
+// The answer to the present claim follows. If the earlier one counted as what another machine with
+// this identity had, each answer would raise the claim without end.
+bool Member::answers_earlier_claim(const Message& record) const {
+  if (mutated(Mutation::own_claim_raises)) return false;
+  if (!state_.view().votes_for(state_.self))
+    return claim_ >= Boot{kBootsMissed} && record.to_boot < claim_;
+  const Claim earlier{state_.self, {state_.record_id, record.to_boot}};
+  return std::ranges::find(record.claims, earlier) != record.claims.end();
+}
+
 // The lease of this member, if any, ends by itself: its grantors answer no more.
 void Member::retire() {
   state_.retired = true;
   query_at_ = kNever;
   set_alarm();
+}
+
+void Member::retire_and_notify(Turn<Member>& turn) {
+  retire();
+  turn.out.notify({.kind = Notice::Kind::retired});
 }
 
 const char* Member::check() const {

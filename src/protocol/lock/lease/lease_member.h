@@ -95,7 +95,16 @@ class Member {
   void finish_step(Turn<Member>& turn, LockId id, Lock& lock);
   void wake_locks(Turn<Member>& turn);
   void resume_locks(Turn<Member>& turn);
-  Life newest_of(NodeId member) const;
+  // An incarnation of another member, and its process; 0: not known.
+  struct Sender {
+    Life life{};
+    std::uint64_t process = 0;
+
+    static constexpr auto fields(auto list) {
+      return list(field<&Sender::life>("life"), field<&Sender::process>("process"));
+    }
+  };
+  Sender newest_of(NodeId member) const;
   void set_alarm();
 
   // Section 8, blank record.
@@ -105,13 +114,16 @@ class Member {
   bool may_begin() const;
 
   // Section 8, claims.
-  bool continues(NodeId from, const Life& life) const;
-  void note_life(NodeId member, const Life& life);
+  bool continues(NodeId from, const Sender& sender) const;
+  void refuse(Turn<Member>& turn, NodeId from, const Life& life) const;
+  void note_life(NodeId member, const Sender& newest);
   void keep_claim(const Claim& claim);
   void learn_claims(Turn<Member>& turn, const Claims& claims);
   void answer_claim(Turn<Member>& turn);
   bool confirms(const Message& record) const;
+  bool answers_earlier_claim(const Message& record) const;
   void retire();
+  void retire_and_notify(Turn<Member>& turn);
   void begin_incarnation(Boot boot);
 
   // Section 9, views (lease_views.cpp).
@@ -170,7 +182,7 @@ class Member {
 
   MemberState state_;
   bool rebooted_;
-  NodeMap<Life> newest_;     // newest incarnation seen of each member
+  NodeMap<Sender> newest_;   // newest incarnation seen of each member
   std::vector<Lock> locks_;  // by number, at most kMaxLocks
   Deadlines deadlines_;      // next deadline of each lock
   Lock view_lock_;

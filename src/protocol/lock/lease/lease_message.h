@@ -140,6 +140,9 @@ struct Message {
   std::uint32_t view = 0;
   Boot boot{};  // the sender's; QUERY: the boot that a sender without a record claims; 0: none
   RecordId record{};  // the sender's
+  // Random number of the process that sent it, as the transport knows it; 0: not known. It is not
+  // part of the datagram's body.
+  std::uint64_t process = 0;
 
   // ASK, FREE, PASS
   std::uint32_t k = 0;
@@ -173,14 +176,15 @@ struct Message {
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
-    auto& [kind, lock, view, boot, record, k, waiting, ends, ballot, mode, held, length, named,
-           over_at, to_boot, to_k, top, why, target, sub, left, ticket, standings, nonce, reserve,
-           set, next, claims] = self;
+    auto& [kind, lock, view, boot, record, process, k, waiting, ends, ballot, mode, held, length,
+           named, over_at, to_boot, to_k, top, why, target, sub, left, ticket, standings, nonce,
+           reserve, set, next, claims] = self;
     visit("kind", kind);
     visit("lock", lock);
     visit("view", view);
     visit("boot", boot);
     visit("record", record);
+    visit("process", process);
     visit_as<role::call>(visit, "k", k);
     visit("waiting", waiting);
     visit("ends", ends);

@@ -35,7 +35,11 @@ class Cluster {
   };
 
   Cluster(std::uint32_t sites, const Rules& rules, std::optional<View> view = {})
-      : rules_(rules), view_(view.value_or(one_vote_each(sites))), disks_(sites), up_(sites) {
+      : rules_(rules),
+        view_(view.value_or(one_vote_each(sites))),
+        disks_(sites),
+        up_(sites),
+        processes_(sites) {
     for (std::uint32_t i = 0; i < sites; ++i) {
       disks_[i] = Record{.view = view_};
       members_.push_back(make_member(i, true));
@@ -86,6 +90,7 @@ class Cluster {
     damaged_.insert(clone);
     disks_.emplace_back();
     up_.push_back(true);
+    processes_.push_back(0);
     members_.push_back(make_member(clone, false));
     start(clone);
     run();
@@ -106,6 +111,7 @@ class Cluster {
     run();
   }
   void lose_disk(std::uint32_t site) { disks_[site].reset(); }
+  void restore_disk(std::uint32_t site, const Record& copy) { disks_[site] = copy; }
   // The record cannot be read, and the member knows it.
   void damage_disk(std::uint32_t site) {
     disks_[site].reset();
@@ -182,6 +188,7 @@ class Cluster {
   }
   void start(std::uint32_t site) {
     up_[site] = true;
+    processes_[site] = ++started_;
     step(site, [](Member& member, Turn<Member>& turn) { member.start(turn); });
   }
   template <class Do>
@@ -203,10 +210,12 @@ class Cluster {
       return;
     }
     ++counts_[std::to_underlying(output.message.kind)];
-    sent_.push_back(output.message);
+    Message message = output.message;
+    message.process = processes_[site];
+    sent_.push_back(message);
     for (std::uint32_t to = 0; to < members_.size(); ++to)
       if (to != site && (output.kind == OutputKind::broadcast || output.to == identity(to)))
-        datagrams_.push_back({NodeId{site}, NodeId{to}, output.message});
+        datagrams_.push_back({NodeId{site}, NodeId{to}, message});
   }
   void run() {
     if (running_) return;
@@ -239,6 +248,8 @@ class Cluster {
   std::set<std::uint32_t> damaged_;         // sites whose record was damaged
   std::vector<Member> members_;
   std::vector<bool> up_;
+  std::vector<std::uint64_t> processes_;  // by site
+  std::uint64_t started_ = 0;
   std::deque<Datagram> datagrams_;
   std::function<bool(const Datagram&)> delivers_;
   std::vector<std::pair<std::uint32_t, Record>> held_writes_;
