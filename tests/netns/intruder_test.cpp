@@ -1,13 +1,18 @@
 // An attacker on the network without the key: noise, recordings, and forgeries in the name of the
 // master. The daemons only count them, by reason.
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -119,6 +124,63 @@ TEST_F(Intruder, AFloodOfFalseDatagramsChangesNothing) {
   RecordProperty("dropped_by_kernels", std::to_string(after.dropped - before.dropped));
   EXPECT_EQ(malformed, after.counters.at("refused_malformed"));
   expect_nothing_has_changed(site, before, after);
+}
+
+// A flood as fast as this machine sends it, without regard to buffers. A client on each host takes
+// a lock and gives it back all the time: no request fails, and no lock is lost.
+TEST_F(Intruder, NoLockFailsUnderAFlood) {
+  Site::Options options = with_key(true);
+  options.arguments = {"--set", "locks.expect=3"};
+  Site site(options);
+  populate(site, kHosts);
+  ASSERT_TRUE(site.wait(20s, [&] { return site.master() >= 0 && all_synchronized(site); }))
+      << logs(site);
+  const Host& intruder = site.add({});
+  const Look before = look(site);
+  struct Client {
+    std::uint64_t locks = 0;
+    std::uint64_t failed = 0;
+    Nanos longest{0};  // wait
+  };
+  std::array<Client, kHosts> clients;
+  std::vector<std::jthread> threads;
+  for (std::size_t i = 0; i < kHosts; ++i) {
+    auto connected = Locks::connect(site.host(i).socket(), 10s);
+    ASSERT_TRUE(connected) << connected.error().message;
+    ASSERT_TRUE(connected->acquire("warm", {.wait = 30s})) << logs(site);
+    threads.emplace_back([&client = clients[i],
+                          locks = std::move(*connected)](const std::stop_token& stop) mutable {
+      while (!stop.stop_requested()) {
+        const auto asked = std::chrono::steady_clock::now();
+        auto lock = locks.acquire("door", {.wait = 20s});
+        client.longest = std::max<Nanos>(client.longest, std::chrono::steady_clock::now() - asked);
+        const bool held = lock && lock->remaining() > 0ns;
+        ++(held ? client.locks : client.failed);
+        if (lock) lock->release();
+      }
+    });
+  }
+  const bool soak = std::getenv("TEMPO_SOAK") != nullptr;
+  const Attack attack =
+      intruder.attack(targets(site), soak ? 5'000'000 : 150'000, Attempt::noise, 150);
+  threads.clear();
+  const Look after = look(site);
+  Client all;
+  for (const Client& client : clients) {
+    all.locks += client.locks;
+    all.failed += client.failed;
+    all.longest = std::max(all.longest, client.longest);
+  }
+  std::printf(
+      "%d datagrams, %.0f a second, %llu read by the daemons; %llu locks, longest wait %lld "
+      "ms\n",
+      attack.sent, attack.sent / attack.seconds,
+      static_cast<unsigned long long>(after.refused() - before.refused()),
+      static_cast<unsigned long long>(all.locks), static_cast<long long>(all.longest / 1ms));
+  EXPECT_EQ(all.failed, 0U) << logs(site);
+  EXPECT_GT(all.locks, 10U);
+  EXPECT_EQ(after.master, before.master) << logs(site);
+  EXPECT_EQ(after.workers, before.workers) << logs(site);
 }
 
 // Quit, Masterup, Settime, Adjtime, the crash hint and a time shift: without a seal, under another

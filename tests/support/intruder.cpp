@@ -56,7 +56,6 @@ Bytes forged(Forger& forger, const Plan& plan, int i) {
 
 Attack flood(const Plan& plan) {
   constexpr std::size_t kMaxCaptured = 64;
-  constexpr int kAtOnce = 50;  // then a pause: a flood that fills the buffer tests nothing
   Attack done;
   const int listener = ::socket(AF_INET, SOCK_DGRAM, 0);
   const int sender = ::socket(AF_INET, SOCK_DGRAM, 0);
@@ -89,14 +88,16 @@ Attack flood(const Plan& plan) {
   std::vector<sockaddr_in> addresses;
   for (const std::string& target : plan.targets) addresses.push_back(address_of(target, plan.port));
   Stream chance(1, 1, 1);
+  const auto begin = std::chrono::steady_clock::now();
   for (int i = 0; i < plan.count; ++i) {
     const Bytes bytes = forger ? forged(*forger, plan, i) : false_datagram(chance, captured);
     const sockaddr_in& address = addresses[static_cast<std::size_t>(i) % addresses.size()];
     if (::sendto(sender, bytes.data(), bytes.size(), 0, reinterpret_cast<const sockaddr*>(&address),
                  sizeof(address)) >= 0)
       ++done.sent;
-    if (i % kAtOnce == 0) ::usleep(500);
+    if (i % plan.at_once == 0) ::usleep(500);
   }
+  done.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return done;
 }
 

@@ -20,12 +20,15 @@ struct Plan {
   std::vector<std::string> targets{};
   std::uint16_t port = 0;
   int count = 0;
+  int at_once = 50;  // datagrams, then a pause of half a millisecond: a flood that fills the
+                     // buffers of the daemons tests only these
 };
 
 // Result of an attack.
 struct Attack {
   int captured = 0;  // captured broadcasts; forged: those of the master
   int sent = 0;
+  double seconds = 0;  // for sending
 };
 
 // Listens for a while, then sends false datagrams to each target in turn.

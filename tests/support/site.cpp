@@ -260,13 +260,15 @@ std::uint64_t Host::dropped() const {
   return 0;
 }
 
-Attack Host::attack(const std::vector<std::string>& targets, int count, Attempt attempt) const {
+Attack Host::attack(const std::vector<std::string>& targets, int count, Attempt attempt,
+                    int at_once) const {
   return testbed::attack({.attempt = attempt,
                           .space = space(),
                           .broadcast = fmt::format("10.99.{}.255", options_.lans.front()),
                           .targets = targets,
                           .port = kPort,
-                          .count = count});
+                          .count = count,
+                          .at_once = at_once});
 }
 
 std::optional<bool> Host::command(const ipc::Request& request) const {

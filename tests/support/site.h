@@ -74,7 +74,7 @@ class Host {
   std::optional<client::ClockOffset> clock_offset() const;
   // Sends that many false datagrams to the addresses; this host runs no daemon.
   Attack attack(const std::vector<std::string>& targets, int count,
-                Attempt attempt = Attempt::noise) const;
+                Attempt attempt = Attempt::noise, int at_once = Plan{}.at_once) const;
   // Datagrams that the kernel dropped because the buffers of the daemon were full.
   std::uint64_t dropped() const;
 
