@@ -153,7 +153,7 @@ struct Reelected {
 std::string reelected_line(const Reelected& reelected);
 
 struct Invited {
-  std::string token;
+  std::string token;          // with addresses of the member
   std::uint32_t valid_s = 0;  // seconds that it is valid
   std::string cluster;        // name of the cluster
   std::uint16_t port = 0;     // UDP port of the members

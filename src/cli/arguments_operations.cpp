@@ -63,8 +63,10 @@ void describe_keygen(CLI::App& command, KeygenArguments& arguments) {
 void describe_join(CLI::App& command, JoinArguments& arguments) {
   command.add_option("token", arguments.token, "token of 'tempo invite'; - reads standard input")
       ->required();
-  command.add_option("--peer", arguments.peers,
-                     "address of a member; default: all networks of this machine; repeatable");
+  command.add_option(
+      "--peer", arguments.peers,
+      "address of a member; default: the addresses in the token, and all networks of "
+      "this machine; repeatable");
   command.add_option("--port", arguments.port, "UDP port of the members")->capture_default_str();
   command.add_option("--config", arguments.config, "configuration file; written unless it exists")
       ->capture_default_str();

@@ -305,7 +305,11 @@ Result<ipc::Invited> Worker::invite() {
     return std::unexpected(
         fmt::format("{} invitations are valid already; wait until one is used or expires",
                     auth::Invitations::kMax));
-  return ipc::Invited{.token = auth::token_text(*token),
+  const auth::AddressedToken invitation{
+      .token = *token,
+      .addresses = transport_.links().own_addresses(auth::AddressedToken::kMaxAddresses,
+                                                    config::Settings{}.port)};
+  return ipc::Invited{.token = auth::addressed_token_text(invitation),
                       .valid_s = static_cast<std::uint32_t>(auth::Invitations::kValidFor / 1s),
                       .cluster = identity_.settings.cluster,
                       .port = identity_.settings.port};

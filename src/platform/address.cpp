@@ -139,6 +139,13 @@ std::uint32_t Address::scope() const {
   return family() == AF_INET6 ? read_as<sockaddr_in6>(storage_).sin6_scope_id : 0;
 }
 
+bool Address::any() const {
+  if (family() == AF_INET) return read_as<sockaddr_in>(storage_).sin_addr.s_addr == INADDR_ANY;
+  if (family() != AF_INET6) return false;
+  const auto v6 = read_as<sockaddr_in6>(storage_);
+  return IN6_IS_ADDR_UNSPECIFIED(&v6.sin6_addr);
+}
+
 bool Address::multicast() const {
   if (family() == AF_INET)
     return IN_MULTICAST(ntohl(read_as<sockaddr_in>(storage_).sin_addr.s_addr));

@@ -26,6 +26,7 @@ class Address {
   Address with_port(std::uint16_t port) const;
   std::uint32_t scope() const;  // interface index of an IPv6 link-local address; 0: none
   bool multicast() const;
+  bool any() const;  // 0.0.0.0 or ::
   const sockaddr* raw() const;
   socklen_t size() const { return size_; }
   std::string text() const;  // without the port

@@ -74,6 +74,14 @@ TEST(Address, ReplacesThePort) {
   EXPECT_TRUE(Address{}.with_port(2).none());
 }
 
+TEST(Address, RecognisesAny) {
+  EXPECT_TRUE(Address::parse("0.0.0.0", 1)->any());
+  EXPECT_TRUE(Address::parse("::", 1)->any());
+  EXPECT_FALSE(Address::parse("0.0.0.1", 1)->any());
+  EXPECT_FALSE(Address::parse("::1", 1)->any());
+  EXPECT_FALSE(Address{}.any());
+}
+
 TEST(Address, RecognisesMulticast) {
   EXPECT_TRUE(Address::parse("ff02::1", 1)->multicast());
   EXPECT_TRUE(Address::parse("239.1.2.3", 1)->multicast());

@@ -7,6 +7,7 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <sys/socket.h>
 
 #include "platform/descriptor.h"
 #include "platform/network.h"
@@ -79,6 +80,15 @@ Result<std::vector<InterfaceAddress>> interface_addresses() {
   }
   freeifaddrs(list);
   return all;
+}
+
+// With SO_DONTROUTE the kernel connects only to addresses of its own networks.
+bool on_link(const Address& address) {
+  const Descriptor socket(::socket(address.family(), SOCK_DGRAM, 0));
+  const int on = 1;
+  return !socket.none() &&
+         setsockopt(socket.number(), SOL_SOCKET, SO_DONTROUTE, &on, sizeof on) == 0 &&
+         ::connect(socket.number(), address.with_port(1).raw(), address.size()) == 0;
 }
 
 Result<std::vector<NetworkOptions>> find_networks(std::span<const std::string> only,

@@ -26,4 +26,7 @@ struct InterfaceAddress {
 // are no interfaces.
 Result<std::vector<InterfaceAddress>> interface_addresses();
 
+// Whether datagrams to that address leave this host without a router between.
+bool on_link(const Address& address);
+
 }  // namespace tempo::sys

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <fmt/core.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "netns.h"
@@ -99,6 +100,27 @@ TEST_F(Joining, ATokenMakesOneMachineAMember) {
     return site().master() >= 0 && status && status->status == "synchronized" &&
            status->authenticated && status->cluster == "lab";
   })) << logs(site());
+}
+
+// Broadcasts do not pass a router: the newcomer asks the addresses in the token. The machine of the
+// member is the router too; its tempod has no network on that side.
+TEST_F(Joining, ANewcomerBeyondARouterAsksTheAddressesInTheToken) {
+  ASSERT_TRUE(site().wait(20s, [&] { return site().master() >= 0; })) << logs(site());
+  const std::string member = site().host(0).address();
+  const auto ip = [&](std::size_t host, std::vector<std::string> words) {
+    words.insert(words.begin(), {"ip", "-n", site().host(host).space()});
+    return run(words);
+  };
+  ASSERT_EQ(ip(2, {"address", "flush", "dev", "eth0"}), 0);
+  ASSERT_EQ(ip(2, {"address", "add", "203.0.113.2/24", "dev", "eth0"}), 0);
+  ASSERT_EQ(ip(2, {"route", "add", member, "via", "203.0.113.1"}), 0);
+  ASSERT_EQ(ip(0, {"address", "add", "203.0.113.1/32", "dev", "eth0"}), 0);
+  ASSERT_EQ(ip(0, {"route", "add", "203.0.113.0/24", "dev", "eth0"}), 0);
+  const std::string token = invite(0);
+  EXPECT_THAT(token, testing::HasSubstr("@" + member));
+  EXPECT_EQ(join(2, token.substr(0, token.find('@')), {"--timeout", "1500ms"}), 1);
+  EXPECT_EQ(join(2, token), 0) << logs(site());
+  EXPECT_TRUE(has_key(2));
 }
 
 TEST_F(Joining, AWrongTokenIsAnsweredWithSilenceAndCounted) {

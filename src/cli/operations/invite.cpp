@@ -18,6 +18,7 @@
 #include "cli/common/exit_codes.h"
 #include "cli/common/output.h"
 #include "platform/host.h"
+#include "platform/interfaces.h"
 #include "platform/network.h"
 #include "platform/whole_file.h"
 #include "protocol/auth/invitation.h"
@@ -26,7 +27,6 @@ namespace tempo::cli {
 namespace {
 
 constexpr Nanos kRepeat = 500ms;  // a request may be lost
-constexpr std::size_t kMaxTokenText = 256;
 
 // --- before the token is used: everything that could fail on this machine ---
 
@@ -64,9 +64,24 @@ Result<Place> place_of(const JoinArguments& arguments) {
 
 // --- the request ---
 
-Result<std::vector<sys::NetworkOptions>> ways_to_members(const JoinArguments& arguments) {
+// Each address by a socket of its own, so that one without a route does not keep others from being
+// asked.
+Result<void> add_addresses(const std::vector<std::string>& addresses, std::uint16_t port,
+                           std::vector<sys::NetworkOptions>& ways) {
+  for (const std::string& text : addresses) {
+    TRY(address, sys::Address::parse(text, port));
+    TRY(any, sys::Address::parse(address.family() == AF_INET ? "0.0.0.0" : "[::]:0", 0));
+    ways.push_back({.label = text, .bind = {any}, .everyone = {address}});
+  }
+  return {};
+}
+
+Result<std::vector<sys::NetworkOptions>> ways_to_members(const JoinArguments& arguments,
+                                                         const auth::AddressedToken& token) {
   std::vector<sys::NetworkOptions> ways;
   if (arguments.peers.empty()) {
+    if (auto added = add_addresses(token.addresses, JoinArguments{}.port, ways); !added)
+      return std::unexpected(added.error() + ", after @ in the token; copy it again");
     for (const bool ipv6 : {false, true}) {
       TRY(found, sys::find_networks({}, arguments.port, ipv6));
       for (sys::NetworkOptions& network : found) {
@@ -81,17 +96,14 @@ Result<std::vector<sys::NetworkOptions>> ways_to_members(const JoinArguments& ar
       return std::unexpected("no network interface is up; give a member with --peer ADDRESS");
     return ways;
   }
-  for (const std::string& peer : arguments.peers) {
-    TRY(address, sys::Address::parse(peer, arguments.port));
-    TRY(any, sys::Address::parse(address.family() == AF_INET ? "0.0.0.0" : "[::]:0", 0));
-    ways.push_back({.label = peer, .bind = {any}, .everyone = {address}});
-  }
+  if (auto added = add_addresses(arguments.peers, arguments.port, ways); !added)
+    return std::unexpected(added.error());
   return ways;
 }
 
 struct Answer {
   auth::Membership membership{};
-  std::string address{};  // of the member
+  sys::Address from{};  // of the member
 };
 
 // Repeats the request until a member answers; nullopt: none does.
@@ -118,7 +130,7 @@ std::optional<Answer> ask_members(const auth::JoinAttempt& attempt,
         const auto arrival = network->receive();
         if (!arrival) break;
         if (auto membership = attempt.open(arrival->bytes))
-          return Answer{.membership = *std::move(membership), .address = arrival->from.text()};
+          return Answer{.membership = *std::move(membership), .from = arrival->from};
       }
   }
 }
@@ -165,31 +177,41 @@ int finish(const JoinArguments& arguments, const Place& place, const Answer& ans
       return print_error(kViolation,
                          fmt::format("{}; write there:\n{}", configured.error(), missing));
   }
+  const std::string address = answer.from.text();
+  const bool beyond_router = !sys::on_link(answer.from);
   const std::string key = auth::key_name_of(auth::Keyring(membership.keys).sealing_id());
   if (arguments.json)
     print_json(Json::object()
                    .add("cluster", membership.cluster)
                    .add("port", std::uint64_t{membership.port})
                    .add("member", membership.member)
-                   .add("address", answer.address)
+                   .add("address", address)
+                   .add("beyond_router", beyond_router)
                    .add("key_file", place.key_file)
                    .add("key_id", key)
                    .add("config_written", !lines.empty()));
   else
     print(
-        "This machine has joined cluster {} by {} ({}). Its key {} is in {}.\n"
-        "Start the daemon with 'systemctl enable --now tempod', or restart it if it runs.\n",
-        membership.cluster, membership.member, answer.address, key, place.key_file);
+        "This machine has joined cluster {0} by {1} ({2}). Its key {3} is in {4}.\n"
+        "{5}Start the daemon with 'systemctl enable --now tempod', or restart it if it runs.\n",
+        membership.cluster, membership.member, address, key, place.key_file,
+        beyond_router
+            ? fmt::format(
+                  "{0} is beyond a router, where broadcasts do not go: set peers = [\"{1}\"] "
+                  "in {2}, and there an address of this machine.\n",
+                  membership.member, address, arguments.config)
+            : "");
   return kDone;
 }
 
-Result<auth::Token> token_of(const std::string& given) {
+Result<auth::AddressedToken> token_of(const std::string& given) {
   std::string text = given;
   if (given == "-") {
     text.clear();
-    for (char c = 0; text.size() < kMaxTokenText && std::cin.get(c) && c != '\n';) text += c;
+    for (char c = 0; text.size() <= auth::AddressedToken::kMaxText && std::cin.get(c) && c != '\n';)
+      text += c;
   }
-  return auth::parse_token(text);
+  return auth::parse_addressed_token(text);
 }
 
 }  // namespace
@@ -223,7 +245,7 @@ int join(const JoinArguments& arguments) {
   if (!timeout) return timeout.error();
   const auto place = place_of(arguments);
   if (!place) return print_error(kBadUsage, place.error());
-  const auto ways = ways_to_members(arguments);
+  const auto ways = ways_to_members(arguments, *token);
   if (!ways) return print_error(kBadUsage, ways.error());
   const std::unique_ptr<sys::Oscillator> clock = sys::real_oscillator();
   std::vector<std::unique_ptr<sys::Network>> networks;
@@ -237,7 +259,7 @@ int join(const JoinArguments& arguments) {
   }
   if (networks.empty())
     return print_error(kViolation, fmt::format("cannot use any network: {}", error));
-  const auth::JoinAttempt attempt(*token, sys::host_name());
+  const auth::JoinAttempt attempt(token->token, sys::host_name());
   const auto answer = ask_members(attempt, networks, *timeout);
   if (!answer)
     return print_error(

@@ -13,9 +13,10 @@ namespace tempo::cli {
 int invite(const DaemonArguments& arguments);
 
 struct JoinArguments {
-  std::string token;               // "-": from standard input
-  std::vector<std::string> peers;  // addresses of members; empty: all networks of this machine
-  std::uint16_t port = 525;        // of the members
+  std::string token;  // "-": from standard input
+  // Addresses of members; empty: those in the token, and all networks of this machine.
+  std::vector<std::string> peers;
+  std::uint16_t port = 525;                      // of the members
   std::string config = "/etc/tempo/tempo.toml";  // written unless it exists
   std::string key_file;                          // empty: as in the configuration
   std::string timeout = "10s";                   // longest wait for an answer

@@ -8,6 +8,7 @@
 
 #include "daemon/daemon_identity.h"
 #include "daemon/log.h"
+#include "platform/interfaces.h"
 
 namespace tempo::daemon {
 namespace {
@@ -159,6 +160,30 @@ bool Links::send_anywhere(NodeId host, std::span<const std::byte> bytes) {
   for (std::uint8_t number = 0; number < count_; ++number)
     if (here(number) && send(number, host, bytes, std::nullopt)) return true;
   return false;
+}
+
+std::vector<std::string> Links::own_addresses(std::size_t most, std::uint16_t usual) const {
+  std::vector<std::string> texts;
+  const auto note = [&](const sys::Address& address) {
+    if (address.scope() != 0) return;  // valid on one link only
+    std::string text = address.port() == usual ? address.text() : address.text_with_port();
+    if (texts.size() < most && std::ranges::find(texts, text) == texts.end())
+      texts.push_back(std::move(text));
+  };
+  for (const Link& link : links_) {
+    const auto bound =
+        link.network == nullptr ? std::vector<sys::Address>{} : link.network->bound();
+    if (bound.empty()) continue;
+    if (!bound.front().any()) {
+      note(bound.front());
+      continue;
+    }
+    for (const sys::InterfaceAddress& one :
+         sys::interface_addresses().value_or(std::vector<sys::InterfaceAddress>{}))
+      if (one.up && !one.loopback && one.address.family() == bound.front().family())
+        note(one.address.with_port(bound.front().port()));
+  }
+  return texts;
 }
 
 sys::Losses Links::losses() const {

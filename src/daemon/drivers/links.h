@@ -70,6 +70,9 @@ class Links {
   void learn(std::uint8_t number, NodeId host, const sys::Address& address);
   void forget(NodeId host);                   // the directory has evicted it
   std::string address_of(NodeId host) const;  // empty: unknown
+  // Addresses at which hosts beyond a router reach this one, at most `most`; a port other than
+  // `usual` is named.
+  std::vector<std::string> own_addresses(std::size_t most, std::uint16_t usual) const;
 
   void broadcast(std::uint8_t number, std::span<const std::byte> bytes);
   void broadcast_everywhere(std::span<const std::byte> bytes);  // on every network that is up

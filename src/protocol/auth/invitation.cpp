@@ -169,6 +169,37 @@ Result<Token> parse_token(std::string_view text) {
   return token;
 }
 
+std::string addressed_token_text(const AddressedToken& invitation) {
+  CHECK(invitation.addresses.size() <= AddressedToken::kMaxAddresses);
+  std::string text = token_text(invitation.token);
+  for (const std::string& address : invitation.addresses)
+    text += (&address == &invitation.addresses.front() ? '@' : ',') + address;
+  return text;
+}
+
+Result<AddressedToken> parse_addressed_token(std::string_view text) {
+  if (text.size() > AddressedToken::kMaxText)
+    return std::unexpected(std::string("this is too long for a token; copy it again"));
+  AddressedToken invitation;
+  const std::size_t at = text.find('@');
+  TRY(token, parse_token(text.substr(0, at)));
+  invitation.token = token;
+  for (std::size_t begin = at; begin != std::string_view::npos;) {
+    const std::size_t end = text.find(',', begin + 1);
+    std::string_view address = text.substr(begin + 1, end == text.npos ? end : end - begin - 1);
+    constexpr std::string_view kBlanks = " \t\r\n";
+    address.remove_prefix(std::min(address.find_first_not_of(kBlanks), address.size()));
+    address = address.substr(0, address.find_last_not_of(kBlanks) + 1);
+    if (address.empty() || invitation.addresses.size() == AddressedToken::kMaxAddresses)
+      return std::unexpected("after @ a token has 1 to " +
+                             std::to_string(AddressedToken::kMaxAddresses) +
+                             " addresses, separated by commas; copy it again");
+    invitation.addresses.emplace_back(address);
+    begin = end;
+  }
+  return invitation;
+}
+
 // --- the membership as text ---
 
 std::string membership_text(const Membership& membership) {

@@ -34,6 +34,21 @@ using Bytes = std::vector<std::byte>;
 std::string token_text(const Token& token);
 Result<Token> parse_token(std::string_view text);
 
+// A token with addresses of the member that made it, so that a newcomer beyond a router can ask it:
+// "abcd-efgh-...@192.0.2.7,198.51.100.7". Without addresses it is the token alone. Parsing does not
+// look at the form of an address.
+struct AddressedToken {
+  static constexpr std::size_t kMaxAddresses = 8;
+  static constexpr std::size_t kMaxText = 512;
+
+  Token token{};
+  std::vector<std::string> addresses{};  // at most kMaxAddresses
+
+  bool operator==(const AddressedToken&) const = default;
+};
+std::string addressed_token_text(const AddressedToken& invitation);
+Result<AddressedToken> parse_addressed_token(std::string_view text);
+
 // The facts that a newcomer needs.
 struct Membership {
   std::string cluster{};   // name of the cluster

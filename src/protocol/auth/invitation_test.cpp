@@ -87,6 +87,23 @@ TEST(Token, AMistypedOneIsFoundHere) {
   EXPECT_FALSE(parse_token(""));
 }
 
+TEST(Token, CarriesTheAddressesOfItsMember) {
+  const AddressedToken alone{.token = token_of(0xa5)};
+  EXPECT_EQ(addressed_token_text(alone), token_text(alone.token));
+  EXPECT_EQ(parse_addressed_token(token_text(alone.token)), alone);
+  const AddressedToken two{.token = token_of(0xa5),
+                           .addresses = {"192.0.2.7", "[2001:db8::1]:526"}};
+  EXPECT_EQ(addressed_token_text(two), token_text(two.token) + "@192.0.2.7,[2001:db8::1]:526");
+  EXPECT_EQ(parse_addressed_token(addressed_token_text(two)), two);
+  EXPECT_EQ(parse_addressed_token(token_text(two.token) + " @ 192.0.2.7 , [2001:db8::1]:526\n"),
+            two);
+  EXPECT_FALSE(parse_addressed_token("@192.0.2.7"));
+  for (const std::string more : {"@", "@,", "@192.0.2.7,", "@1,2,3,4,5,6,7,8,9"})
+    EXPECT_THAT(parse_addressed_token(token_text(two.token) + more).error(), HasSubstr("1 to 8"))
+        << more;
+  EXPECT_THAT(parse_addressed_token(std::string(513, 'a')).error(), HasSubstr("too long"));
+}
+
 // --- joining ---
 
 TEST(Invitation, GivesANewcomerTheMembership) {
