@@ -102,6 +102,18 @@ TEST(ClassicHost, StandsOnTest) {
   EXPECT_THAT(host.hear(kStranger, Type::test, "asker"), ElementsAre("election of me to all on 0"));
 }
 
+// Like timed without -M.
+TEST(ClassicHost, NeverStandsUnlessItMayLead) {
+  Harness host(Options{.may_lead = false});
+  host.run_out(10s);
+  EXPECT_EQ(host.machine().network(0)->state(), election::State::no_master);
+  host.become_slave();
+  EXPECT_THAT(host.hear(kStranger, Type::test, "asker"), IsEmpty());
+  EXPECT_THAT(host.hear(kHigher, Type::election, "other"), ElementsAre("accept of me to 20 on 0"));
+  host.run_out(3600s);
+  EXPECT_NE(host.machine().network(0)->state(), election::State::master);
+}
+
 TEST(ClassicHost, AcknowledgesTracing) {
   Harness host;
   EXPECT_THAT(host.hear(kStranger, Type::traceon, "asker", 3),
