@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -99,7 +100,8 @@ struct Harness {
       found->second = true;
     }
     if (update.kind == Kind::extended) CHECK(found->second && update.deadline > now);
-    if (update.kind == Kind::lost) CHECK(found->second);
+    if (update.kind == Kind::lost) CHECK(found->second || returning.contains(update.client));
+    if (update.kind != Kind::extended) returning.erase(update.client);
     if (update.kind == Kind::lost || update.kind == Kind::refused) clients.erase(found);
   }
 
@@ -117,6 +119,7 @@ struct Harness {
                              .view = locks::first_voters({host(0), host(1), host(2)})}}};
   std::optional<locks::Saved> writing;
   std::map<locks::ClientId, bool> clients;  // true: the client holds its lock
+  std::set<locks::ClientId> returning;      // clients that resume
 };
 
 std::optional<wire::LockBody> body_in(Input& in) {
@@ -128,6 +131,9 @@ std::optional<wire::LockBody> body_in(Input& in) {
     body->pass = *pass;
     if (const auto standing = wire::read_body<wire::LockStanding>(wire::Reader(in.take(in.byte()))))
       body->pass.standings.push_back(*standing);
+  } else if (const auto inside =
+                 wire::read_body<wire::LockInside>(wire::Reader(in.take(in.byte())))) {
+    body->inside = *inside;
   }
   return *body;
 }
@@ -139,7 +145,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Harness harness;
   harness.step([&](auto& turn) { harness.service.start(turn); });
   for (std::size_t steps = 0; !in.empty() && steps < kMaxSteps; ++steps) {
-    switch (in.byte() % 5) {
+    switch (in.byte() % 6) {
       case 0:
         // The codec drops messages with this host's own id.
         if (const auto body = body_in(in)) {
@@ -161,12 +167,30 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             locks::Acquire{.client = client,
                            .name = std::string(kNames[option % kNames.size()]),
                            .mode = option >= 128 ? locks::Mode::shared : locks::Mode::exclusive,
-                           .network_us = option});
+                           .network_us = option,
+                           .session = {.number = option % 4U, .process = 1}});
+        break;
+      }
+      case 5: {
+        const locks::ClientId client{1U + in.byte() % 16U};
+        if (harness.clients.contains(client)) break;
+        harness.clients[client] = false;
+        harness.returning.insert(client);
+        const std::uint8_t option = in.byte();
+        harness.command(
+            locks::Resume{.client = client,
+                          .name = std::string(kNames[option % kNames.size()]),
+                          .mode = option >= 128 ? locks::Mode::shared : locks::Mode::exclusive,
+                          .session = {.number = 1U + option % 4U, .process = 1},
+                          .token = lock::lease::Held{1'000U + in.byte(), in.byte()}.token(),
+                          .origin = host(0),
+                          .deadline = harness.now + 10ms * in.byte()});
         break;
       }
       case 3: {
         const locks::ClientId client{1U + in.byte() % 16U};
         harness.clients.erase(client);
+        harness.returning.erase(client);
         harness.command(locks::Release{client});
         break;
       }

@@ -14,13 +14,16 @@
 // the resource can protect against that: pass it the token, and let it refuse a token smaller than
 // the largest one it has seen.
 //
-// A Locks is a connection to tempod, on which its Lock objects depend. When tempod ends, held locks
-// last until their leases end, and nothing extends them. Threads: one thread at a time uses a Locks
-// with its locks and pending locks; different Locks are independent. Forks: objects made before a
-// fork belong to the parent. In the child nothing is held (`remaining` is 0), every call fails, and
-// no destructor releases a lock of the parent; a child that needs locks opens its own connection. A
-// child that neither ends nor calls exec keeps the inherited connection open: if the parent dies,
-// its locks then last until their leases end or the child does.
+// A Locks is a connection to tempod, on which its Lock objects depend. When tempod restarts, a
+// Locks connects again by itself: held leases are resumed with the same token if tempod is back
+// before they end, and requests that wait keep their place. This happens in the calls `remaining`,
+// `deadline`, `poll` and `acquire`; poll the descriptor, or call `remaining` often. Threads: one
+// thread at a time uses a Locks with its locks and pending locks; different Locks are independent.
+// Forks: objects made before a fork belong to the parent. In the child nothing is held (`remaining`
+// is 0), every call fails, and no destructor releases a lock of the parent; a child that needs
+// locks opens its own connection. A child that neither ends nor calls exec keeps the inherited
+// connection open: if the parent dies, its locks then last until their leases end or the child
+// does.
 #pragma once
 
 #include <chrono>
@@ -141,6 +144,9 @@ class Locks {
 
   // Readable when an update has arrived; Lock::remaining and PendingLock::poll read it.
   int descriptor() const;
+  // The connection to tempod, which changes when tempod restarts. A process that has a copy of it
+  // keeps the locks held when this program dies; shutting it down gives them back then.
+  int socket() const;
 
  private:
   friend class FakeNetwork;

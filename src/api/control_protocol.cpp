@@ -15,11 +15,12 @@ namespace tempo::ipc {
 namespace {
 
 constexpr auto kVerbNames = std::to_array<std::string_view>(
-    {"status",    "members",    "now",          "watch",   "events",   "reelect",
-     "set-time",  "trace",      "trace-follow", "doctor",  "keys",     "invite",
-     "lock",      "unlock",     "locks",        "forget",  "admit",    "bootstrap-again",
-     "give-back", "elect",      "offer",        "stopped", "withdraw", "resign-group",
-     "groups",    "watch-group"});
+    {"status",  "members",    "now",     "watch",           "events",
+     "reelect", "set-time",   "trace",   "trace-follow",    "doctor",
+     "keys",    "invite",     "lock",    "unlock",          "resume",
+     "locks",   "forget",     "admit",   "bootstrap-again", "give-back",
+     "elect",   "offer",      "stopped", "withdraw",        "resign-group",
+     "groups",  "watch-group"});
 static_assert(kVerbNames.size() == std::to_underlying(Verb::count));
 
 constexpr auto kCodeNames =
@@ -68,7 +69,10 @@ std::vector<std::string_view> members_of(Verb verb) {
   if (verb == Verb::trace) return {"v", "do", "on"};
   if (verb == Verb::doctor) return {"v", "do", "all", "host"};
   if (asks_others(verb)) return {"v", "do", "host"};
-  if (verb == Verb::lock) return {"v", "do", "name", "shared", "id", "kind", "lease_ns"};
+  if (verb == Verb::lock)
+    return {"v", "do", "name", "shared", "id", "kind", "lease_ns", "resumable", "waited_ns"};
+  if (verb == Verb::resume)
+    return {"v", "do", "name", "shared", "id", "lease_ns", "token", "session", "until_ns"};
   if (verb == Verb::unlock) return {"v", "do", "id"};
   if (votes(verb)) return {"v", "do", "host"};
   if (verb == Verb::give_back) return {"v", "do", "name"};
@@ -101,7 +105,7 @@ bool changes(Verb verb) {
          verb == Verb::invite || verb == Verb::give_back || verb == Verb::bootstrap_again;
 }
 
-bool locks(Verb verb) { return verb == Verb::lock || verb == Verb::unlock; }
+bool locks(Verb verb) { return verb == Verb::lock || verb == Verb::unlock || verb == Verb::resume; }
 
 bool votes(Verb verb) { return verb == Verb::forget || verb == Verb::admit; }
 
@@ -121,6 +125,10 @@ bool orders(Verb verb) { return changes(verb) || votes(verb) || verb == Verb::re
 
 namespace {
 
+std::uint64_t token_at(const Json& json) {
+  return parse_number<std::uint64_t>(json.text_at("token").value_or("")).value_or(0);
+}
+
 Result<void, Refusal> read_lock(const Json& json, Request& request) {
   const auto id = json.whole_at("id");
   if (!id)
@@ -130,7 +138,9 @@ Result<void, Refusal> read_lock(const Json& json, Request& request) {
   request.id = *id;
   if (request.verb == Verb::unlock) return {};
   const auto name = json.text_at("name");
-  if (!name) return refuse(Code::bad_request, R"(lock needs "name", the name of the lock)");
+  if (!name)
+    return refuse(Code::bad_request,
+                  fmt::format(R"({} needs "name", the name of the lock)", name_of(request.verb)));
   request.name = *name;
   if (json.has("kind")) {
     const auto* const kind = std::ranges::find(kLockKinds, json.text_at("kind").value_or(""));
@@ -142,6 +152,24 @@ Result<void, Refusal> read_lock(const Json& json, Request& request) {
     request.lease_ns = json.whole_at("lease_ns").value_or(0);
     if (request.lease_ns <= 0)
       return refuse(Code::bad_request, R"("lease_ns" must be a whole number above 0)");
+  }
+  if (json.has("waited_ns")) {
+    request.waited_ns = json.whole_at("waited_ns").value_or(-1);
+    if (request.waited_ns < 0)
+      return refuse(Code::bad_request, R"("waited_ns" must be a whole number, 0 or larger)");
+  }
+  if (json.has("resumable")) {
+    const auto resumable = json.flag_at("resumable");
+    if (!resumable) return refuse(Code::bad_request, R"("resumable" must be true or false)");
+    request.resumable = *resumable;
+  }
+  if (request.verb == Verb::resume) {
+    request.token = token_at(json);
+    request.session = json.text_at("session").value_or("");
+    request.until_ns = json.whole_at("until_ns").value_or(0);
+    if (request.token == 0 || request.session.empty() || request.until_ns <= 0)
+      return refuse(Code::bad_request,
+                    R"(resume needs "token", "session" and "until_ns" of the lock as granted)");
   }
   if (!json.has("shared")) return {};
   const auto shared = json.flag_at("shared");
@@ -380,6 +408,7 @@ std::string lock_line(const LockUpdate& update) {
     line += fmt::format(R"(,"token":"{}")", update.token);
   if (update.state == LockUpdate::State::granted || update.state == LockUpdate::State::extended)
     line += fmt::format(R"(,"until_ns":"{}")", update.until_ns);
+  if (!update.session.empty()) line += fmt::format(R"(,"session":"{}")", update.session);
   return line + "}}";
 }
 
@@ -447,7 +476,14 @@ std::string request_line(const Request& request) {
     json.add("host", request.host);
   if (request.verb == Verb::give_back) json.add("name", request.name);
   if (request.above != 0) json.add("above", fmt::format("{}", request.above));
-  if (request.verb == Verb::lock) json.add("name", request.name).add("shared", request.shared);
+  if (request.verb == Verb::lock || request.verb == Verb::resume)
+    json.add("name", request.name).add("shared", request.shared);
+  if (request.resumable) json.add("resumable", true);
+  if (request.waited_ns != 0) json.add("waited_ns", request.waited_ns);
+  if (request.verb == Verb::resume)
+    json.add("token", fmt::format("{}", request.token))
+        .add("session", request.session)
+        .add("until_ns", request.until_ns);
   if (request.kind != LockKind::lease) json.add("kind", name_of(request.kind));
   if (request.lease_ns != 0) json.add("lease_ns", request.lease_ns);
   write_group_request(request, json);
@@ -553,10 +589,6 @@ Result<std::vector<MemberFindings>> members_findings_of(const Reply& reply) {
 namespace {
 
 // A token is a JSON string: not every language has 64-bit integers.
-std::uint64_t token_at(const Json& json) {
-  return parse_number<std::uint64_t>(json.text_at("token").value_or("")).value_or(0);
-}
-
 }  // namespace
 
 Result<LockUpdate> lock_of(const Reply& reply) {
@@ -568,7 +600,8 @@ Result<LockUpdate> lock_of(const Reply& reply) {
   return LockUpdate{.id = *id,
                     .state = static_cast<LockUpdate::State>(state - kLockStates.begin()),
                     .token = token_at(*json),
-                    .until_ns = json->whole_at("until_ns").value_or(0)};
+                    .until_ns = json->whole_at("until_ns").value_or(0),
+                    .session = json->text_at("session").value_or("")};
 }
 
 Result<std::vector<LockView>> locks_of(const Reply& reply) {

@@ -37,6 +37,7 @@ enum class Verb : std::uint8_t {
   invite,           // a token for a newcomer
   lock,             // name, id, shared, kind, lease_ns: requests a lock for this connection
   unlock,           // id: releases the lock, or cancels the request
+  resume,           // name, id, shared, lease_ns, token, session, until_ns: continues a held lock
   locks,            // the locks known on this host
   forget,           // host: removes its vote on locks
   admit,            // host: gives it a vote on locks
@@ -80,6 +81,11 @@ struct Request {
   bool shared = false;              // lock
   LockKind kind = LockKind::lease;  // lock
   std::int64_t lease_ns = 0;        // lock: requested lease time; 0: the default
+  bool resumable = false;           // lock: the client can resume it on another connection
+  std::int64_t waited_ns = 0;       // lock: time that it waited for the lock on another connection
+  std::uint64_t token = 0;          // resume: of the lock
+  std::string session{};            // resume: as granted
+  std::int64_t until_ns = 0;        // resume: end of the lease as the client knows it
   std::int64_t id = 0;      // lock, unlock, elect, ...: chosen by the client, per connection
   std::uint64_t above = 0;  // bootstrap_again: tokens begin above this one; 0: none given
   // forget, admit: name or id of a machine; status, members, locks, doctor, now: the member to ask,
@@ -195,6 +201,7 @@ struct LockUpdate {
   State state = State::granted;  // wanted: an operator asks the holder to give the lock back
   std::uint64_t token = 0;       // granted; 0: this kind of lock has none
   std::int64_t until_ns = 0;     // granted, extended: end of the lease on CLOCK_BOOTTIME
+  std::string session{};         // granted: for `resume`; empty: the client cannot resume
 
   bool operator==(const LockUpdate&) const = default;
 };

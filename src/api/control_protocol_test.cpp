@@ -28,6 +28,11 @@ TEST(Requests, AreParsed) {
   for (int i = 0; i < static_cast<int>(Verb::count); ++i) {
     Request request{.verb = static_cast<Verb>(i), .by_ns = {}, .to_ns = {}};
     if (request.verb == Verb::set_time) request.by_ns = -5;
+    if (request.verb == Verb::resume) {
+      request.token = 5;
+      request.session = "s";
+      request.until_ns = 7;
+    }
     EXPECT_EQ(good(request_line(request)), request) << request_line(request);
   }
   EXPECT_EQ(good(R"( {"do":"status", "v":1} )").verb, Verb::status);
@@ -59,6 +64,26 @@ TEST(Requests, ForLocksAreParsed) {
     EXPECT_EQ(
         refused(fmt::format(R"({{"v":1,"do":"lock","name":"x","id":1,"lease_ns":{}}})", wrong)),
         R"(bad-request: "lease_ns" must be a whole number above 0)");
+  const Request again =
+      good(R"({"v":1,"do":"lock","name":"x","id":1,"resumable":true,"waited_ns":5000})");
+  EXPECT_TRUE(again.resumable);
+  EXPECT_EQ(again.waited_ns, 5'000);
+  EXPECT_EQ(good(request_line(again)), again);
+  EXPECT_EQ(refused(R"({"v":1,"do":"lock","name":"x","id":1,"waited_ns":-1})"),
+            R"(bad-request: "waited_ns" must be a whole number, 0 or larger)");
+  EXPECT_EQ(refused(R"({"v":1,"do":"lock","name":"x","id":1,"resumable":1})"),
+            R"(bad-request: "resumable" must be true or false)");
+  const Request resume = good(
+      R"({"v":1,"do":"resume","name":"x","id":1,"shared":true,"token":"9","session":"s","until_ns":7})");
+  EXPECT_EQ(resume.token, 9U);
+  EXPECT_EQ(resume.session, "s");
+  EXPECT_EQ(resume.until_ns, 7);
+  EXPECT_EQ(good(request_line(resume)), resume);
+  for (const char* wrong : {R"("token":"9","session":"s")", R"("token":"9","until_ns":7)",
+                            R"("session":"s","until_ns":7)"})
+    EXPECT_EQ(
+        refused(fmt::format(R"({{"v":1,"do":"resume","name":"x","id":1,{}}})", wrong)),
+        R"(bad-request: resume needs "token", "session" and "until_ns" of the lock as granted)");
   EXPECT_EQ(good(R"({"v":1,"do":"forget","host":"db3"})").host, "db3");
   EXPECT_EQ(good(R"({"v":1,"do":"admit","host":"db3"})").verb, Verb::admit);
   EXPECT_EQ(refused(R"({"v":1,"do":"forget"})"),

@@ -19,6 +19,7 @@ using std::chrono::nanoseconds;
 
 // Shortest wait: enough time for members to answer.
 constexpr nanoseconds kMinWait = std::chrono::milliseconds{100};
+constexpr nanoseconds kReconnectEvery = std::chrono::milliseconds{20};
 constexpr const char* kOver = "this request is over; call acquire_async again";
 
 std::string timeout_message(const std::string& name, nanoseconds wait) {
@@ -31,10 +32,16 @@ std::string timeout_message(const std::string& name, nanoseconds wait) {
 
 }  // namespace
 
-LockConnection::LockConnection(client::Client client)
-    : LockConnection(std::move(client), boot_clock) {}
+LockConnection::LockConnection(client::Client client, std::string socket, nanoseconds timeout)
+    : LockConnection(std::move(client), boot_clock) {
+  socket_ = std::move(socket);
+  timeout_ = timeout;
+}
 LockConnection::LockConnection(client::Client client, Clock clock)
-    : client_(std::move(client)), clock_(std::move(clock)), owner_(getpid()) {}
+    : client_(std::move(client)),
+      clock_(std::move(clock)),
+      events_(client_.descriptor()),
+      owner_(getpid()) {}
 
 bool LockConnection::in_child() const { return getpid() != owner_; }
 
@@ -47,18 +54,123 @@ const Error& LockConnection::closed_error() {
 
 bool LockConnection::read_replies(nanoseconds wait) {
   if (in_child()) return false;
-  while (!closed_) {
+  if (broken_) reconnect();
+  while (!closed_ && !broken_) {
     const auto reply = client_.next_or_refusal(wait);
     if (!reply) {
-      closed_ = final_error_.value_or(public_error(reply.error()));
+      lose(final_error_.value_or(public_error(reply.error())));
       break;
     }
-    if (!*reply) return true;
+    if (!*reply) {
+      if (resumes_wait_) send_resumes();
+      break;
+    }
     receive(**reply);
     wait = nanoseconds{0};
   }
-  return false;
+  return !closed_;
 }
+
+// --- connecting again ---
+
+void LockConnection::lose(const Error& error) {
+  events_.forget(client_.descriptor());
+  if (socket_.empty() || !worth_reconnecting()) {
+    closed_ = error;
+    return;
+  }
+  final_error_ = error;
+  broken_ = true;
+  // A tempod that closes every connection is not asked without a pause.
+  again_at_ = std::max(clock_(), tried_at_ + kReconnectEvery);
+  events_.wake_at(again_at_);
+  reconnect();
+}
+
+// A lock can be resumed until its deadline, and a request can be repeated until its timeout.
+bool LockConnection::worth_reconnecting() const {
+  const nanoseconds now = clock_();
+  return std::ranges::any_of(requests_, [&](const auto& one) {
+    const Request& request = one.second;
+    return request.token ? !request.session.empty() && request.until > now
+                         : !request.error && request.wait_end > now;
+  });
+}
+
+void LockConnection::reconnect() {
+  if (clock_() < again_at_) return;
+  if (!worth_reconnecting()) {
+    broken_ = false;
+    events_.do_not_wake();
+    closed_ = final_error_;
+    return;
+  }
+  tried_at_ = clock_();
+  auto again = client::Client::connect(socket_, kReconnectEvery);
+  if (!again) {
+    again_at_ = clock_() + kReconnectEvery;
+    events_.wake_at(again_at_);
+    return;
+  }
+  client_ = *std::move(again);
+  events_.do_not_wake();
+  events_.watch(client_.descriptor());
+  broken_ = false;
+  final_error_.reset();
+  repeat_requests();
+}
+
+void LockConnection::repeat_requests() {
+  for (auto& [id, request] : requests_) {
+    if (request.token) {
+      request.resuming = !request.session.empty() && request.until > clock_();
+    } else if (!request.error) {
+      if (const auto sent = client_.send(lock_request(id, request)); !sent)
+        return lose(public_error(sent.error()));
+    }
+  }
+  again_at_ = clock_();
+  resumes_wait_ = true;
+  send_resumes();
+}
+
+// tempod refuses to resume a lock while it does not know the voters yet: this asks again.
+void LockConnection::send_resumes() {
+  if (broken_ || clock_() < again_at_) return;
+  events_.do_not_wake();
+  resumes_wait_ = false;
+  for (auto& [id, request] : requests_) {
+    if (!std::exchange(request.resuming, false) || request.until <= clock_()) continue;
+    if (const auto sent = client_.send(resume_request(id, request)); !sent)
+      return lose(public_error(sent.error()));
+  }
+}
+
+ipc::Request LockConnection::lock_request(std::int64_t id, const Request& request) const {
+  ipc::Request line{.verb = ipc::Verb::lock, .by_ns = {}, .to_ns = {}};
+  line.name = request.name;
+  line.shared = request.shared;
+  line.kind = request.kind;
+  line.lease_ns = request.lease_ns;
+  line.resumable = !socket_.empty() && request.kind == ipc::LockKind::lease;
+  line.waited_ns = std::max(clock_() - request.asked, nanoseconds{0}).count();
+  line.id = id;
+  return line;
+}
+
+ipc::Request LockConnection::resume_request(std::int64_t id, const Request& request) const {
+  ipc::Request line{.verb = ipc::Verb::resume, .by_ns = {}, .to_ns = {}};
+  line.name = request.name;
+  line.shared = request.shared;
+  line.lease_ns = request.lease_ns;
+  line.token = *request.token;
+  line.session = request.session;
+  line.until_ns = request.until.count();
+  line.id = id;
+  return line;
+}
+
+// --- replies ---
 
 void LockConnection::receive(const ipc::Reply& reply) {
   if (reply.refusal) {
@@ -66,23 +178,34 @@ void LockConnection::receive(const ipc::Reply& reply) {
     // A refusal without an id concerns the pending requests (tempod could not read the id), or the
     // whole connection, which tempod then closes.
     if (!reply.refusal->id) final_error_ = error;
-    for (auto& [id, request] : requests_)
-      if (reply.refusal->id ? id == *reply.refusal->id : !request.token) request.error = error;
+    for (auto& [id, request] : requests_) {
+      if (reply.refusal->id && id != *reply.refusal->id) continue;
+      if (!request.token) request.error = error;
+      if (!request.token || !reply.refusal->id) continue;
+      request.resuming = reply.refusal->code == ipc::Code::unavailable;
+      if (!request.resuming) continue;
+      resumes_wait_ = true;
+      again_at_ = clock_() + kReconnectEvery;
+      events_.wake_at(again_at_);
+    }
     return;
   }
   const auto update = ipc::lock_of(reply);
   if (!update) return;
   const auto found = requests_.find(update->id);
-  if (found == requests_.end()) return;
-  Request& request = found->second;
+  if (found != requests_.end()) receive_update(found->second, *update);
+}
+
+void LockConnection::receive_update(Request& request, const ipc::LockUpdate& update) {
   using State = ipc::LockUpdate::State;
-  switch (update->state) {
+  switch (update.state) {
     case State::granted:
-      request.token = update->token;
-      request.until = nanoseconds{update->until_ns};
+      request.token = update.token;
+      request.session = update.session;
+      request.until = std::max(request.until, nanoseconds{update.until_ns});
       break;
     case State::extended:
-      request.until = std::max(request.until, nanoseconds{update->until_ns});
+      request.until = std::max(request.until, nanoseconds{update.until_ns});
       break;
     case State::lost:
       request.until = nanoseconds{0};
@@ -105,18 +228,22 @@ Expected<PendingLock, Error> LockConnection::acquire_async(Self self, const std:
                                                            const AcquireOptions& options) {
   if (!read_replies(nanoseconds{0})) return Unexpected{closed_error()};
   const std::int64_t id = ++last_id_;
-  ipc::Request request{.verb = ipc::Verb::lock, .by_ns = {}, .to_ns = {}};
-  request.name = name;
-  request.shared = options.shared;
-  request.kind = static_cast<ipc::LockKind>(options.kind);
-  request.lease_ns = options.lease.count();
-  request.id = id;
   // The wait begins before the request is sent: time may pass before the send returns.
-  const nanoseconds wait_end = clock_() + std::max(options.wait, kMinWait);
-  if (const auto sent = client_.send(request); !sent)
-    return Unexpected{*(closed_ = public_error(sent.error()))};
-  requests_[id] = {
-      .name = name, .wait = std::max(options.wait, nanoseconds{0}), .wait_end = wait_end};
+  const nanoseconds now = clock_();
+  const Request& request = requests_[id] = {.name = name,
+                                            .shared = options.shared,
+                                            .kind = static_cast<ipc::LockKind>(options.kind),
+                                            .lease_ns = options.lease.count(),
+                                            .asked = now,
+                                            .wait = std::max(options.wait, nanoseconds{0}),
+                                            .wait_end = now + std::max(options.wait, kMinWait)};
+  if (!broken_)  // otherwise the next connection sends it
+    if (const auto sent = client_.send(lock_request(id, request)); !sent)
+      lose(public_error(sent.error()));
+  if (closed_) {
+    requests_.erase(id);
+    return Unexpected{*closed_};
+  }
   return PendingLock(self, id);
 }
 
@@ -161,10 +288,10 @@ Expected<Lock, Error> LockConnection::acquire(Self self, const std::string& name
 }
 
 void LockConnection::release(std::int64_t id) {
-  if (in_child() || requests_.erase(id) == 0 || closed_) return;
+  if (in_child() || requests_.erase(id) == 0 || closed_ || broken_) return;
   ipc::Request request{.verb = ipc::Verb::unlock, .by_ns = {}, .to_ns = {}};
   request.id = id;
-  if (const auto sent = client_.send(request); !sent) closed_ = public_error(sent.error());
+  if (const auto sent = client_.send(request); !sent) lose(public_error(sent.error()));
 }
 
 nanoseconds LockConnection::deadline(std::int64_t id) {
@@ -243,7 +370,7 @@ Locks& Locks::operator=(Locks&&) noexcept = default;
 Expected<Locks, Error> Locks::connect(const std::string& socket, nanoseconds timeout) {
   auto client = client::Client::connect(socket, timeout);
   if (!client) return Unexpected{public_error(client.error())};
-  return Locks(std::make_shared<LockConnection>(*std::move(client)));
+  return Locks(std::make_shared<LockConnection>(*std::move(client), socket, timeout));
 }
 
 Expected<Lock, Error> Locks::acquire(const std::string& name, const AcquireOptions& options) {
@@ -275,5 +402,6 @@ Expected<PendingLock, Error> Locks::acquire_async(const std::string& name,
 }
 
 int Locks::descriptor() const { return connection_->descriptor(); }
+int Locks::socket() const { return connection_->socket(); }
 
 }  // namespace tempo

@@ -150,10 +150,10 @@ constexpr std::array kAllowed{
     // Used by sanitizers to inspect stacks and memory; opens nothing.
     SCMP_SYS(sigaltstack), SCMP_SYS(pipe), SCMP_SYS(pipe2),
     // Process identity, system information, random numbers.
-    SCMP_SYS(getpid), SCMP_SYS(gettid), SCMP_SYS(getppid), SCMP_SYS(getuid), SCMP_SYS(geteuid),
-    SCMP_SYS(getgid), SCMP_SYS(getegid), SCMP_SYS(uname), SCMP_SYS(sysinfo), SCMP_SYS(getrandom),
-    SCMP_SYS(getrusage), SCMP_SYS(futex), SCMP_SYS(sched_yield), SCMP_SYS(sched_getaffinity),
-    SCMP_SYS(rseq), SCMP_SYS(set_robust_list)};
+    SCMP_SYS(getpid), SCMP_SYS(pidfd_open), SCMP_SYS(gettid), SCMP_SYS(getppid), SCMP_SYS(getuid),
+    SCMP_SYS(geteuid), SCMP_SYS(getgid), SCMP_SYS(getegid), SCMP_SYS(uname), SCMP_SYS(sysinfo),
+    SCMP_SYS(getrandom), SCMP_SYS(getrusage), SCMP_SYS(futex), SCMP_SYS(sched_yield),
+    SCMP_SYS(sched_getaffinity), SCMP_SYS(rseq), SCMP_SYS(set_robust_list)};
 
 constexpr std::array kAllowedToWriters{
     SCMP_SYS(open),      SCMP_SYS(openat), SCMP_SYS(rename),   SCMP_SYS(renameat),

@@ -113,6 +113,18 @@ std::string trusted_time() {
   return broken_in(setup, 6);
 }
 
+// Daemons restart beside clients that resume. Readers come back one by one.
+Setup resuming() {
+  return {.readers = 0.6,
+          .entries = 1'000,
+          .stay = 30ms,
+          .long_stays = 0.3,
+          .resume = 0.9,
+          .hang_ups = 0.2,
+          .faults = {.loss = 0.05, .crashes_per_s = 15}};
+}
+std::string resumes() { return broken_in(resuming(), 24); }
+
 // --- scripted runs ---
 
 using tempo::lock::LockId;
@@ -365,6 +377,177 @@ std::string handed_over() {
   return cluster.views(2)[0] == cluster.views(2)[1] ? "nothing" : "two views of one number";
 }
 
+// --- scripted restarts of a holder's daemon ---
+
+using tempo::lock::lease::Grantor;
+using tempo::lock::lease::Notice;
+using tempo::lock::lease::Why;
+
+constexpr Nanos kRegistered = kRules.lease / 64 + 1ns;
+
+// Site 0 hands the lease over, and one voter of five alone, beside the taker, hears of it. The
+// daemon of site 0 restarts, and its former client, which has left, claims the lock.
+std::string client_that_left() {
+  Cluster cluster(5, kRules);
+  cluster.acquire_resumable(0, 1);
+  cluster.pass(kRegistered);
+  const Notice first = *cluster.granted(0, 1);
+  cluster.acquire(1, 7);
+  cluster.release(0, 1);
+  if (!cluster.granted(1, 7)) return "the run went differently";
+  cluster.restart(0);
+  cluster.command(0, Cluster::resume_of(first, first.deadline));
+  return cluster.lock(0).lease() ? "exclusion" : "nothing";
+}
+
+// A grantor knows a later client of this lease.
+std::string earlier_client() {
+  Grantor grantor;
+  const tempo::lock::lease::Ballot ballot{1, NodeId{0}};
+  grantor.decide({.ballot = ballot,
+                  .held = true,
+                  .length = 2s,
+                  .registers = {NodeId{1}, tempo::lock::lease::Boot{1}, 2, {}}},
+                 tempo::BootTime{1ns}, kRules);
+  bool confirmed = false;
+  const Why why = grantor.resume({.ballot = ballot,
+                                  .length = 2s,
+                                  .holder = NodeId{0},
+                                  .boot = tempo::lock::lease::Boot{2},
+                                  .client = {1, {5, 5}}},
+                                 tempo::BootTime{2ns}, kRules, confirmed);
+  return why == Why::none ? "a client that left has a promise" : "nothing";
+}
+
+// A grantor without the promise has accepted a larger count.
+std::string smaller_count() {
+  Grantor grantor;
+  grantor.raise(9);
+  bool confirmed = false;
+  const Why why = grantor.resume({.ballot = {8, NodeId{0}},
+                                  .length = 2s,
+                                  .holder = NodeId{0},
+                                  .boot = tempo::lock::lease::Boot{2},
+                                  .client = {1, {5, 5}}},
+                                 tempo::BootTime{2ns}, kRules, confirmed);
+  return why == Why::none ? "a promise below top" : "nothing";
+}
+
+// Site 1 missed the registration of site 0's client and has the lease now; site 2 missed that.
+std::string held_elsewhere() {
+  Cluster cluster(3, kRules);
+  cluster.acquire_resumable(0, 1);
+  cluster.set_delivery([](const Cluster::Datagram& datagram) {
+    return datagram.message.inside.empty() || datagram.to != NodeId{1};
+  });
+  cluster.pass(kRegistered);
+  const Notice first = *cluster.granted(0, 1);
+  cluster.acquire(1, 7);
+  cluster.set_delivery([](const Cluster::Datagram& datagram) {
+    return datagram.message.kind != Kind::pass || datagram.to == NodeId{1};
+  });
+  cluster.release(0, 1);
+  if (!cluster.granted(1, 7)) return "the run went differently";
+  cluster.restart(0);
+  cluster.command(0, Cluster::resume_of(first, first.deadline));
+  return cluster.lock(0).lease() ? "exclusion" : "nothing";
+}
+
+// A forked child shows its parent's session.
+std::string forked_child() {
+  Cluster cluster(3, kRules);
+  cluster.acquire_resumable(0, 1);
+  cluster.pass(kRegistered);
+  const Notice first = *cluster.granted(0, 1);
+  cluster.restart(0);
+  Command forked = Cluster::resume_of(first, first.deadline);
+  forked.session.process = 99;
+  cluster.command(0, forked);
+  return cluster.lock(0).lease() ? "a child has its parent's lock" : "nothing";
+}
+
+// One voter of three answers.
+std::string one_answer() {
+  Cluster cluster(5, kRules);
+  cluster.acquire_resumable(0, 1);
+  cluster.pass(kRegistered);
+  for (const std::uint32_t site : {2U, 3U, 4U}) cluster.crash(site);
+  cluster.restart_and_resume(0, 1);
+  return cluster.lock(0).lease() ? "resumed by a minority" : "nothing";
+}
+
+// No voter has heard of the client.
+std::string unknown_client() {
+  Cluster cluster(3, kRules);
+  cluster.acquire_resumable(0, 1);
+  cluster.set_delivery([](const Cluster::Datagram& datagram) {
+    return datagram.message.inside.empty() || datagram.message.kind == Kind::resume;
+  });
+  cluster.pass(kRegistered);
+  cluster.restart_and_resume(0, 1);
+  return cluster.lock(0).lease() ? "resumed without a confirmation" : "nothing";
+}
+
+// The answers arrive when the client's deadline has passed.
+std::string late_answers() {
+  Cluster cluster(3, kRules);
+  cluster.acquire_resumable(0, 1);
+  cluster.pass(kRegistered);
+  std::vector<Cluster::Datagram> answers;
+  cluster.set_delivery([&](const Cluster::Datagram& datagram) {
+    const bool answer = datagram.message.kind == Kind::grant && datagram.message.sub != 0;
+    if (answer) answers.push_back(datagram);
+    return !answer;
+  });
+  const tempo::BootTime deadline = cluster.lock(0).lease()->until;
+  cluster.restart_and_resume(0, 1);
+  cluster.pass(deadline - cluster.now());
+  cluster.set_delivery(nullptr);
+  for (const auto& answer : answers) cluster.inject(answer.from, 0, answer.message);
+  return cluster.lock(0).lease() ? "revival" : "nothing";
+}
+
+// Two readers are inside when the daemon restarts. One comes back and leaves; a writer waits
+// elsewhere, or at the same site.
+std::string reader_not_back(bool here) {
+  using tempo::lock::Mode;
+  Cluster cluster(3, kRules);
+  cluster.acquire_resumable(0, 1, Mode::shared);
+  cluster.acquire_resumable(0, 2, Mode::shared);
+  cluster.pass(kRegistered);
+  const Notice one = *cluster.granted(0, 1);
+  if (!here) cluster.acquire(1, 7);
+  cluster.restart(0);
+  cluster.command(0, Cluster::resume_of(one, one.deadline));
+  if (!cluster.lock(0).lease()) return "the run went differently";
+  if (here) cluster.acquire(0, 8, Mode::shared);
+  if (here) return cluster.granted(0, 8) ? "a resumed lease has a new client" : "nothing";
+  cluster.release(0, 1);
+  cluster.pass(one.deadline - cluster.now() - 1ms);
+  return cluster.granted(1, 7) ? "exclusion" : "nothing";
+}
+std::string reader_elsewhere() { return reader_not_back(false); }
+std::string new_client() { return reader_not_back(true); }
+
+// Site 0 restarts, and as soon as it votes again the holder's daemon does; a client waits at
+// site 2.
+std::string restarts_in_turn() {
+  Cluster cluster(3, kRules);
+  cluster.acquire_resumable(1, 1);
+  cluster.pass(kRegistered);
+  cluster.acquire(2, 7);
+  cluster.restart(0);
+  cluster.pass(kRules.keep(kRules.longest) + kRules.retry() * 5 / 4);
+  cluster.restart_and_resume(1, 1);
+  cluster.pass(kRules.lease / 4);
+  return cluster.lock(1).lease() ? "nothing" : "the lock is not resumed";
+}
+
+std::string nobody_resumes() {
+  const Outcome outcome = run(resuming());
+  return outcome.orphans > 20 && outcome.resumes == 0 ? "nobody resumes" : "nothing";
+}
+
 // --- the table ---
 
 constexpr MutationRow<Mutation> kRows[] = {
@@ -413,6 +596,19 @@ constexpr MutationRow<Mutation> kRows[] = {
     {Mutation::grant_by_other_length, "grant_by_other_length", other_lengths},
     {Mutation::promise_of_own_length, "promise_of_own_length", other_lengths},
     {Mutation::abstains_for_own_length, "abstains_for_own_length", other_lengths},
+    {Mutation::clients_not_registered, "clients_not_registered", nobody_resumes},
+    {Mutation::pass_keeps_clients, "pass_keeps_clients", client_that_left},
+    {Mutation::resume_of_any_client, "resume_of_any_client", earlier_client},
+    {Mutation::resume_below_top, "resume_below_top", smaller_count},
+    {Mutation::resume_of_held, "resume_of_held", held_elsewhere},
+    {Mutation::session_of_any_process, "session_of_any_process", forked_child},
+    {Mutation::resumed_by_minority, "resumed_by_minority", one_answer},
+    {Mutation::resumed_unconfirmed, "resumed_unconfirmed", unknown_client},
+    {Mutation::resumed_after_deadline, "resumed_after_deadline", late_answers},
+    {Mutation::resumed_lease_gives, "resumed_lease_gives", new_client},
+    {Mutation::abstaining_voter_forgets, "abstaining_voter_forgets", restarts_in_turn},
+    {Mutation::resumed_readers_freed, "resumed_readers_freed", reader_elsewhere},
+    {Mutation::closed_is_done, "closed_is_done", resumes},
 };
 
 const MutationSuite<Mutation> kSuite{"Lease", kRows};

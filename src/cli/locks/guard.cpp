@@ -26,9 +26,24 @@ using std::chrono::nanoseconds;
 constexpr nanoseconds kMaxMargin = std::chrono::milliseconds{250};
 constexpr nanoseconds kMinMargin = std::chrono::milliseconds{5};  // the shortest lease is 40 ms
 
-// A guard that is stopped does not read: tempo must not wait for it.
-void send_message(int line, const GuardMessage& message) {
-  (void)!send(line, &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT);
+// A guard that is stopped does not read: tempo must not wait for it. `attached` is a descriptor for
+// the guard; -1: none.
+void send_message(int line, GuardMessage message, int attached = -1) {
+  iovec text{.iov_base = &message, .iov_len = sizeof message};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  msghdr header{};
+  header.msg_iov = &text;
+  header.msg_iovlen = 1;
+  if (attached >= 0) {
+    header.msg_control = control.data();
+    header.msg_controllen = control.size();
+    cmsghdr* const rights = CMSG_FIRSTHDR(&header);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(sizeof attached);
+    std::memcpy(CMSG_DATA(rights), &attached, sizeof attached);
+  }
+  (void)!sendmsg(line, &header, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 std::string processes_text(std::size_t count) {
@@ -116,11 +131,12 @@ void Guard::wake_at(nanoseconds when) const {
   timerfd_settime(timer_.number(), TFD_TIMER_ABSTIME, &at, nullptr);
 }
 
-void Guard::extend(nanoseconds deadline) {
+void Guard::extend(nanoseconds deadline, int connection) {
   if (deadline < deadline_) return stop();
   deadline_ = deadline;
   if (!takeover_) wake_at(deadline_ - margin_ / kWrapperPart);
-  send_message(line_.number(), {.kind = GuardMessage::Kind::extend, .value = deadline.count()});
+  send_message(line_.number(), {.kind = GuardMessage::Kind::extend, .value = deadline.count()},
+               connection);
 }
 
 void Guard::stop() const { send_message(line_.number(), {.kind = GuardMessage::Kind::stop}); }

@@ -46,9 +46,11 @@ class Guard {
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
 
-  // An earlier deadline says that the lock is lost: the command is stopped at once. Nobody else gets
-  // the lock before the deadline that was given first, so only that one decides what was too late.
-  void extend(std::chrono::nanoseconds deadline);
+  // An earlier deadline says that the lock is lost: the command is stopped at once. Nobody else
+  // gets the lock before the deadline that was given first, so only that one decides what was too
+  // late. `connection`: the new connection to tempod, which the guard keeps and shuts down from now
+  // on; -1: the same.
+  void extend(std::chrono::nanoseconds deadline, int connection = -1);
   void stop() const;                                   // stops the command before the lease ends
   void signal(int number) const;                       // sends a signal to the command
   int descriptor() const { return events_.number(); }  // readable when `ended` must be called

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <optional>
 #include <span>
 #include <string>
@@ -42,6 +43,7 @@ class Watch {
         cgroup_(&cgroup),
         line_(line),
         lifeline_(lifeline),
+        connection_(options.connection),
         deadline_(options.deadline) {}
 
   [[noreturn]] void run() {
@@ -123,10 +125,27 @@ class Watch {
     timer_settime(own_end_, TIMER_ABSTIME, &at, nullptr);
   }
 
+  // The result of recvmsg(2). An attached descriptor is the new connection to tempod.
+  ssize_t receive(GuardMessage& message) {
+    iovec text{.iov_base = &message, .iov_len = sizeof message};
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+    msghdr header{};
+    header.msg_iov = &text;
+    header.msg_iovlen = 1;
+    header.msg_control = control.data();
+    header.msg_controllen = control.size();
+    const ssize_t size = recvmsg(line_, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    const cmsghdr* const rights = size > 0 ? CMSG_FIRSTHDR(&header) : nullptr;
+    if (rights == nullptr || rights->cmsg_type != SCM_RIGHTS) return size;
+    close(connection_);
+    std::memcpy(&connection_, CMSG_DATA(rights), sizeof connection_);
+    return size;
+  }
+
   // False: tempo is gone, or orders the command to stop.
   bool take_message() {
     GuardMessage message;
-    const ssize_t size = recv(line_, &message, sizeof message, MSG_DONTWAIT);
+    const ssize_t size = receive(message);
     if (size == 0) return false;
     if (size != static_cast<ssize_t>(sizeof message)) return size < 0 && errno == EAGAIN;
     switch (message.kind) {
@@ -177,7 +196,7 @@ class Watch {
         reported = true;
       }
     }
-    if (options_->connection >= 0) shutdown(options_->connection, SHUT_RDWR);
+    if (connection_ >= 0) shutdown(connection_, SHUT_RDWR);
     notify_end(/*stopped=*/true);
   }
 
@@ -250,7 +269,8 @@ class Watch {
   const Guard::Options* options_;
   const CommandCgroup* cgroup_;
   int line_;
-  int lifeline_;  // tempo's end
+  int lifeline_;    // tempo's end
+  int connection_;  // to tempod; -1: none
   nanoseconds deadline_;
   timer_t own_end_{};
   pid_t child_ = 0;

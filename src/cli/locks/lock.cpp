@@ -25,6 +25,8 @@ namespace {
 
 using std::chrono::nanoseconds;
 
+constexpr int kLookAgainMs = 5;
+
 struct KindName {
   const char* name;
   LockKind kind;
@@ -102,7 +104,7 @@ class LockRun {
       environment.emplace_back("TEMPO_LOCK_TOKEN", fmt::format("{}", lock->token()));
     auto guard = Guard::start({.command = arguments_->command,
                                .environment = std::move(environment),
-                               .connection = locks_.descriptor(),
+                               .connection = locks_.socket(),
                                .deadline = lock->deadline(),
                                .margin = *margin});
     if (!guard) return print_error(kLockRefused, guard.error());
@@ -161,21 +163,28 @@ class LockRun {
 
   // Until the command has ended: passes new deadlines to the guard and signals to the command.
   Guard::End watch(Guard& guard, Lock& lock) {
-    int connection = locks_.descriptor();
+    int connection = locks_.socket();
     nanoseconds deadline = lock.deadline();
+    int wait_ms = -1;
     for (;;) {
-      std::array<pollfd, 2> ends{{{guard.descriptor(), POLLIN, 0}, {connection, POLLIN, 0}}};
-      poll(ends.data(), ends.size(), -1);
+      std::array<pollfd, 2> ends{
+          {{guard.descriptor(), POLLIN, 0}, {locks_.descriptor(), POLLIN, 0}}};
+      poll(ends.data(), ends.size(), wait_ms);
       if (const int number = noted_signal()) guard.signal(number);
       if (const auto end = guard.ended()) return *end;
       if (const auto left = guard.left()) report_left(*left);
-      if (ends[1].revents == 0) continue;
+      // Each of the two calls below may read an update that the other one should see: look again.
+      if (ends[1].revents == 0 && std::exchange(wait_ms, -1) < 0) continue;
+      if (ends[1].revents != 0) wait_ms = kLookAgainMs;
       const nanoseconds now = lock.deadline();
       if (lock.is_wanted() && !std::exchange(wanted_, true)) guard.stop();
-      if (now != deadline) guard.extend(now);
+      // Without tempod the command may run until the deadline.
+      if (locks_.socket() != connection)
+        guard.extend(now, locks_.socket());  // tempod was restarted
+      else if (now != deadline)
+        guard.extend(now);
       deadline = now;
-      // tempod is gone: the command may run until the deadline.
-      if ((ends[1].revents & (POLLHUP | POLLERR)) != 0) connection = -1;
+      connection = locks_.socket();
     }
   }
 

@@ -67,6 +67,8 @@ Requests::Entry Requests::entry_of(ipc::Verb verb) {
       return {Privilege::read, &Requests::list_locks};
     case ipc::Verb::lock:
       return {Privilege::lock, &Requests::lock};
+    case ipc::Verb::resume:
+      return {Privilege::lock, &Requests::resume};
     case ipc::Verb::unlock:
       return {Privilege::lock, &Requests::unlock};
     case ipc::Verb::forget:

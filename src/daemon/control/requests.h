@@ -20,6 +20,7 @@ class Requests : public Answers {
   std::string answer(Connection& client, const std::string& line) override;
   // Writes pending answers and the lines of streams.
   void serve_streams() override {
+    locks_.release_late();
     streams_.serve();
     groups_.withdraw_lost();
   }
@@ -51,6 +52,9 @@ class Requests : public Answers {
   }
   std::string unlock(Connection& client, const ipc::Request& request) {
     return locks_.unlock(client, request);
+  }
+  std::string resume(Connection& client, const ipc::Request& request) {
+    return locks_.resume(client, request);
   }
   std::string list_locks(Connection& /*client*/, const ipc::Request& /*request*/) {
     return locks_.list();

@@ -60,6 +60,10 @@ Result<void> EtcdLocks::acquire(const locks::Acquire& request) {
   return {};
 }
 
+Result<void> EtcdLocks::resume(const locks::Resume& /*request*/) {
+  return std::unexpected("a lock that etcd keeps cannot be resumed; acquire it again");
+}
+
 void EtcdLocks::release(ClientId client) {
   if (clients_.erase(client) == 0) return;
   ipc::Request request{.verb = ipc::Verb::unlock, .by_ns = {}, .to_ns = {}};

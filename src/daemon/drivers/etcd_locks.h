@@ -34,7 +34,9 @@ class EtcdLocks {
 
   // Same contract as NativeLocks.
   static constexpr bool kAnswersQuickly = false;
+  static constexpr bool kResumes = false;
   Result<void> acquire(const locks::Acquire& request);
+  static Result<void> resume(const locks::Resume& request);
   void release(locks::ClientId client);
   std::vector<locks::Known> known() const;  // only locks of clients on this host
   static bool configured() { return true; }

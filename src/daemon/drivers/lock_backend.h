@@ -38,6 +38,14 @@ class LockBackend {
     ++counts_.requested;
     return std::visit([&](auto& used) { return used.acquire(request); }, used_);
   }
+  // A client is inside since before a restart; updates follow.
+  Result<void> resume(const locks::Resume& request) {
+    return std::visit([&](auto& used) { return used.resume(request); }, used_);
+  }
+  // Whether clients can resume their locks after a restart.
+  bool resumes() const {
+    return std::visit([](const auto& used) { return used.kResumes; }, used_);
+  }
   void release(locks::ClientId client) {
     std::visit([&](auto& used) { used.release(client); }, used_);
   }

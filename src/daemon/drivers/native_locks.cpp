@@ -86,6 +86,12 @@ Result<void> NativeLocks::acquire(const locks::Acquire& request) {
   return {};
 }
 
+Result<void> NativeLocks::resume(const locks::Resume& request) {
+  if (!configured()) return std::unexpected(status());
+  parts_.host->command(Service::Command{request});
+  return {};
+}
+
 void NativeLocks::release(locks::ClientId client) {
   parts_.host->command(Service::Command{locks::Release{client}});
 }

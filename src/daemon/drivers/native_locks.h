@@ -41,7 +41,9 @@ class NativeLocks {
   static constexpr bool kAnswersQuickly = true;  // a request takes only a few datagrams
 
   // An error is a sentence for the client; otherwise updates follow.
+  static constexpr bool kResumes = true;
   Result<void> acquire(const locks::Acquire& request);
+  Result<void> resume(const locks::Resume& request);
   void release(locks::ClientId client);
   std::vector<locks::Known> known() const;
   bool configured() const { return service() != nullptr; }

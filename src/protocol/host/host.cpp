@@ -8,6 +8,12 @@ namespace {
 
 const auto wrap = [](const auto& message) { return Host::Message{message}; };
 
+// The network time of a request that has waited this long, in microseconds.
+std::uint64_t asked_us(std::uint64_t now_us, Nanos waited) {
+  return now_us -
+         std::min(now_us, static_cast<std::uint64_t>(std::max(waited / 1us, Nanos::rep{0})));
+}
+
 }  // namespace
 
 Host::Host(node::Node node, std::optional<Locks> locks, std::optional<Groups> groups)
@@ -70,7 +76,7 @@ void Host::command(Turn<Host>& turn, const Command& command) {
 // Requests for leases are ordered by network time.
 void Host::command_locks(Turn<Host>& turn, Locks::Command command) {
   if (auto* acquire = std::get_if<locks::Acquire>(&command))
-    acquire->network_us = network_us(turn.now);
+    acquire->network_us = asked_us(network_us(turn.now), acquire->waited);
   step_locks(turn, [&](Locks& locks, Turn<Locks>& inner) { locks.command(inner, command); });
 }
 

@@ -110,13 +110,42 @@ void LeaseService::on_command(Turn<LeaseService>& turn, const Persisted& persist
   command_member(turn, Member::persisted(*record));
 }
 
-void LeaseService::on_command(Turn<LeaseService>& turn, const Acquire& request) {
+template <class Request>
+void LeaseService::admit_or_refuse(Turn<LeaseService>& turn, const Request& request) {
   if (clients_.contains(request.client)) return;
   if (const auto refusal = admit(turn, request))
     turn.out.notify(LockUpdate{.client = request.client,
                                .kind = LockUpdate::Kind::refused,
                                .refusal = *refusal,
                                .lock = request.name});
+}
+
+void LeaseService::on_command(Turn<LeaseService>& turn, const Acquire& request) {
+  admit_or_refuse(turn, request);
+}
+
+void LeaseService::on_command(Turn<LeaseService>& turn, const Resume& request) {
+  admit_or_refuse(turn, request);
+}
+
+std::optional<Refusal> LeaseService::admit(Turn<LeaseService>& turn, const Resume& request) {
+  if (const auto defect = defect_of(request.name)) return defect;
+  if (request.lease > rules_.longest) return Refusal::lease_length;
+  if (clients_.size() >= kMaxClientsHere) return Refusal::too_many_clients;
+  const std::optional<LockId> id = number(turn, request.name);
+  if (!id) return Refusal::too_many_locks;
+  const auto held = lock::lease::Held::of(request.token);
+  clients_[request.client] = {.lock = *id, .mode = request.mode, .since = turn.now};
+  command_member(turn, {.kind = MemberCommand::Kind::resume,
+                        .lock = *id,
+                        .client = request.client,
+                        .mode = request.mode,
+                        .length = request.lease,
+                        .session = request.session,
+                        .ballot = {held.count, hosts_->number_of(request.origin)},
+                        .sub = held.sub,
+                        .deadline = request.deadline});
+  return std::nullopt;
 }
 
 std::optional<Refusal> LeaseService::admit(Turn<LeaseService>& turn, const Acquire& request) {
@@ -129,7 +158,7 @@ std::optional<Refusal> LeaseService::admit(Turn<LeaseService>& turn, const Acqui
   if (!id) return Refusal::too_many_locks;
   clients_[request.client] = {.lock = *id, .mode = request.mode, .since = turn.now};
   command_member(turn, MemberCommand::acquire(*id, request.client, request.mode, request.network_us,
-                                              request.lease));
+                                              request.lease, request.session));
   return std::nullopt;
 }
 
@@ -210,6 +239,7 @@ void LeaseService::on_notice(Turn<LeaseService>& turn, const lock::lease::Notice
     found->second.since = turn.now;
     found->second.token = update.token = notice.token;
     update.deadline = notice.deadline;
+    if (notice.origin != kNobody) update.origin = hosts_->host_of(notice.origin);
   } else {
     update.kind = notice.kind == Kind::lost ? LockUpdate::Kind::lost : LockUpdate::Kind::refused;
     update.lock = names_.name_of(notice.lock);
@@ -232,7 +262,7 @@ void LeaseService::learn_holder(NodeId sender, const lock::lease::Message& messa
   using lock::lease::Kind;
   const bool passes = message.kind == Kind::pass;
   if (message.lock == lock::lease::kViewLock ||
-      !(passes || (message.kind == Kind::ask && message.held)))
+      !(passes || ((message.kind == Kind::ask || message.kind == Kind::resume) && message.held)))
     return;
   Holder& last = holders_[message.lock];
   const lock::lease::Held held{message.ballot.count, passes ? message.sub : 0};

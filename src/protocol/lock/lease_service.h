@@ -53,8 +53,8 @@ class LeaseService {
     Saved record{};
   };
   struct Retire {};  // another machine has the identity of this host
-  using Command =
-      std::variant<Acquire, Release, ChangeVotes, GiveUpChange, AskRecord, Retire, Persisted>;
+  using Command = std::variant<Acquire, Resume, Release, ChangeVotes, GiveUpChange, AskRecord,
+                               Retire, Persisted>;
   static Command persisted(const Saved& record) { return Persisted{record}; }
 
   struct VotersChanged {};
@@ -131,6 +131,7 @@ class LeaseService {
   void carry_out(Turn<LeaseService>& turn, const Output<lock::lease::Member>& output);
   void on_notice(Turn<LeaseService>& turn, const lock::lease::Notice& notice);
   void on_command(Turn<LeaseService>& turn, const Acquire& request);
+  void on_command(Turn<LeaseService>& turn, const Resume& request);
   void on_command(Turn<LeaseService>& turn, const Release& release);
   void on_command(Turn<LeaseService>& turn, const ChangeVotes& change);
   void on_command(Turn<LeaseService>& turn, const GiveUpChange& give_up);
@@ -138,6 +139,9 @@ class LeaseService {
   void on_command(Turn<LeaseService>& turn, const Retire& retire);
   void on_command(Turn<LeaseService>& turn, const Persisted& persisted);
   std::optional<Refusal> admit(Turn<LeaseService>& turn, const Acquire& request);
+  std::optional<Refusal> admit(Turn<LeaseService>& turn, const Resume& request);
+  template <class Request>
+  void admit_or_refuse(Turn<LeaseService>& turn, const Request& request);
   std::optional<lock::lease::Record> record_of(const Saved& saved) const;
   lock::lease::Member::Start member_start(const Start& start) const;
   std::optional<lock::LockId> number(Turn<LeaseService>& turn, std::string_view name);

@@ -37,6 +37,21 @@ struct Acquire {
   LockKind kind = LockKind::lease;
   std::uint64_t network_us = 0;  // lease: network time, as well as it is known, in microseconds
   Nanos lease{0};  // lease: its length, from kShortestLease to Rules::longest; 0: Rules::lease
+  lock::lease::Session session{};  // lease; number 0: the client cannot resume
+  Nanos waited{0};  // lease: time that the client waited for the lock before a restart
+};
+
+// A client is inside since before a restart of this host's daemon. A grant with the same token
+// follows, or `lost`: then the client is inside until its deadline, as without a daemon.
+struct Resume {
+  ClientId client{};
+  std::string name{};
+  Mode mode = Mode::exclusive;
+  lock::lease::Session session{};
+  Token token = lock::kNoToken;
+  HostId origin = kNoHost;  // as in the grant
+  BootTime deadline{};      // the client's last one
+  Nanos lease{0};           // as requested
 };
 
 // The client has finished, no longer waits, or died. An unknown client is ignored.
@@ -73,6 +88,7 @@ struct LockUpdate {
   ClientId client{};
   Kind kind = Kind::granted;
   Token token = lock::kNoToken;           // valid for granted
+  HostId origin = kNoHost;                // granted, lease: for Resume
   BootTime deadline{};                    // valid for granted and extended
   Refusal refusal = Refusal::queue_full;  // valid for refused
   std::string lock{};                     // name of the lock; valid for refused

@@ -14,6 +14,7 @@ using lock::lease::Standing;
 using lock::lease::Waiting;
 
 static_assert(lock::lease::kKinds == wire::LockBody::kKinds);
+static_assert(lock::lease::kMaxInsiders == wire::kMaxLockInsiders);
 static_assert(std::to_underlying(lock::lease::Why::ended) + 1 == wire::LockBody::kWhys);
 static_assert(lock::lease::kMaxAnnounced == wire::kMaxLockWaiters);
 static_assert(lock::lease::kMaxEnds == wire::kMaxLockEnds);
@@ -98,6 +99,8 @@ wire::LockBody body_of(const Message& message, const wire::Directory& hosts,
                       .why = std::to_underlying(message.why),
                       .shared = message.mode == Mode::shared,
                       .held = message.held,
+                      .resumed = message.resumed,
+                      .confirmed = message.confirmed,
                       .name = wire::LockName(name),
                       .view = message.view,
                       .boot = std::to_underlying(message.boot),
@@ -119,7 +122,12 @@ wire::LockBody body_of(const Message& message, const wire::Directory& hosts,
     body.next = voters_of(message.next.view, hosts);
     body.next.count = message.next.count;
   }
-  if (message.target == kNobody) return body;
+  if (message.target == kNobody) {
+    body.inside.sub = message.sub;
+    for (const auto& insider : message.inside)
+      body.inside.clients.push_back({insider.sub, insider.session.number, insider.session.process});
+    return body;
+  }
   body.pass = {.target = hosts.host_of(message.target),
                .sub = message.sub,
                .left = std::max(message.left, Nanos{0}),
@@ -145,6 +153,8 @@ std::optional<Message> message_of(const wire::LockBody& body, wire::Directory& h
                   .ballot = reading.ballot(body.ballot),
                   .mode = body.shared ? Mode::shared : Mode::exclusive,
                   .held = body.held,
+                  .resumed = body.resumed,
+                  .confirmed = body.confirmed,
                   .length = body.length,
                   .named = static_cast<lock::lease::Voters>(body.named),
                   .to_boot = Boot{body.to_boot},
@@ -152,7 +162,7 @@ std::optional<Message> message_of(const wire::LockBody& body, wire::Directory& h
                   .top = reading.count(body.top),
                   .why = static_cast<lock::lease::Why>(body.why),
                   .target = reading.member(body.pass.target),
-                  .sub = body.pass.sub,
+                  .sub = body.pass.target == kNoHost ? body.inside.sub : body.pass.sub,
                   .left = body.pass.left,
                   .ticket = reading.ticket(body.pass.ticket),
                   .nonce = body.nonce,
@@ -166,6 +176,8 @@ std::optional<Message> message_of(const wire::LockBody& body, wire::Directory& h
   for (const wire::LockClaim& claim : body.claims)
     message.claims.push_back(
         {reading.member(claim.host), {record_of(claim.record), Boot{claim.boot}}});
+  for (const wire::LockInsider& insider : body.inside.clients)
+    message.inside.push_back({insider.sub, {insider.session, insider.process}});
   if (message.kind == lock::lease::Kind::record) message.set = reading.view(body.set);
   if (body.next.count != 0)
     message.next = {reading.count(body.next.count), reading.view(body.next)};

@@ -73,6 +73,23 @@ Message pass() {
   return message;
 }
 
+TEST(LockMail, KeepsTheClientsInside) {
+  Message message{.kind = lock::lease::Kind::resume,
+                  .lock = LockId{7},
+                  .view = 2,
+                  .ballot = {.count = 5, .origin = NodeId{4}},
+                  .held = true,
+                  .resumed = true,
+                  .confirmed = true,
+                  .sub = 6};
+  message.inside.push_back({.sub = 6, .session = {.number = 7, .process = 8}});
+  const auto read = message_of(body_of(message, members(), "door"), members(), LockId{7});
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->sub, 6U);
+  EXPECT_TRUE(read->resumed && read->confirmed);
+  EXPECT_EQ(read->inside, message.inside);
+}
+
 std::string encoded(const wire::LockBody& body) {
   std::array<std::byte, 1024> bytes{};
   wire::Writer out(bytes);

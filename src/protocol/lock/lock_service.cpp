@@ -125,6 +125,16 @@ void LockService::on_command(LockTurn& turn, const Acquire& request) {
     command_part(turn, *bounded_delay_, request);
 }
 
+void LockService::on_command(LockTurn& turn, const Resume& request) {
+  if (leases_)
+    command_part(turn, *leases_, request);
+  else
+    turn.out.notify(LockUpdate{.client = request.client,
+                               .kind = LockUpdate::Kind::refused,
+                               .refusal = Refusal::no_voters,
+                               .lock = request.name});
+}
+
 std::optional<Refusal> LockService::refusal_of(BootTime now, const Acquire& request) const {
   if (!leases_) return Refusal::no_voters;
   if (start_.policy == TwoNode::witness && start_.is_policy_host) return Refusal::witness;

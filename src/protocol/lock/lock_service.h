@@ -68,7 +68,8 @@ class LockService {
     LockRecord record{};
   };
   struct Retire {};  // another machine has the identity of this host
-  using Command = std::variant<Acquire, Release, ChangeVoters, CancelChange, Retire, Persisted>;
+  using Command =
+      std::variant<Acquire, Resume, Release, ChangeVoters, CancelChange, Retire, Persisted>;
   static Command persisted(const LockRecord& record) { return Persisted{record}; }
 
   // The voters are known: agreed now, or read from the record.
@@ -179,6 +180,7 @@ class LockService {
   void on_message(LockTurn& turn, NodeId from, const wire::LockBody& body);
   void on_message(LockTurn& turn, NodeId from, const BoundedDelayLocks::Message& message);
   void on_command(LockTurn& turn, const Acquire& request);
+  void on_command(LockTurn& turn, const Resume& request);
   void on_command(LockTurn& turn, const Release& release);
   void on_command(LockTurn& turn, const ChangeVoters& wanted);
   void on_command(LockTurn& turn, const CancelChange& cancel);

@@ -78,6 +78,10 @@ inline std::string text_of(const wire::LockBody& body) {
                         kind == Kind::pass ? fmt::format(".{}", body.pass.sub) : "");
   if (kind == Kind::pass) text += " left " + milliseconds_text(body.pass.left);
   if (kind == Kind::ask && body.held) text += " extend";
+  if (body.resumed) text += " resumed";
+  for (const wire::LockInsider& insider : body.inside.clients)
+    text += fmt::format(" inside {}.{}", body.ballot.count, insider.sub);
+  if (body.confirmed) text += " confirmed";
   if (kind == Kind::ask && body.shared) text += " shared";
   if (body.length != Nanos{0}) text += " length " + span_text(body.length);
   if (kind == Kind::refuse) text += fmt::format(" {}", name_of(lock::lease::Why{body.why}));
@@ -196,6 +200,36 @@ inline Result<ClientId> client_of(ScriptWords& words) {
   return ClientId{number};
 }
 
+// A session of a script: its number, which is also that of its process.
+inline Result<lock::lease::Session> session_of(ScriptWords& words) {
+  TRY(number, number_within<std::uint32_t>(words.take(), 1, kGroupBit - 1));
+  return lock::lease::Session{.number = number, .process = number};
+}
+
+// "door client 4 session 3 token 1.1 of host1 until 8000"
+inline Result<Resume> resume_of(ScriptWords& words, std::uint32_t hosts) {
+  Resume resume{.name = std::string(words.take())};
+  TRY(client, client_of(words));
+  resume.client = client;
+  if (words.take("shared")) resume.mode = Mode::shared;
+  if (!words.take("session")) return std::unexpected("a session is missing");
+  TRY(session, session_of(words));
+  resume.session = session;
+  if (!words.take("token")) return std::unexpected("a token is missing, for example 'token 1.1'");
+  const std::string_view token = words.take();
+  const std::size_t dot = std::min(token.find('.'), token.size());
+  TRY(count, number_within<std::uint32_t>(token.substr(0, dot), 1, 1 << 30));
+  TRY(sub, number_within<std::uint32_t>(token.substr(std::min(dot + 1, token.size())), 1, 1 << 20));
+  resume.token = lock::lease::Held{count, sub}.token();
+  if (!words.take("of")) return std::unexpected("the ballot's host is missing: 'of host1'");
+  TRY(host, sim::host_named(words.take(), hosts));
+  resume.origin = scripted_host(host);
+  if (!words.take("until")) return std::unexpected("a deadline is missing: 'until 8000'");
+  TRY(ms, number_within<std::uint32_t>(words.take(), 0, 1 << 30));
+  resume.deadline = BootTime{std::chrono::milliseconds{ms}};
+  return resume;
+}
+
 inline Result<Acquire> acquire_of(ScriptWords& words, BootTime now) {
   Acquire acquire{.name = std::string(words.take())};
   TRY(client, client_of(words));
@@ -207,6 +241,10 @@ inline Result<Acquire> acquire_of(ScriptWords& words, BootTime now) {
   if (words.take("lease")) {
     TRY(lease, parse_span(words.take()));
     acquire.lease = lease;
+  }
+  if (words.take("session")) {
+    TRY(session, session_of(words));
+    acquire.session = session;
   }
   return acquire;
 }
@@ -267,6 +305,9 @@ class ScriptedLocks {
     if (verb == "acquire") {
       TRY(acquire, acquire_of(words, now));
       command = acquire;
+    } else if (verb == "resumes") {
+      TRY(resume, resume_of(words, hosts_));
+      command = resume;
     } else if (verb == "release") {
       TRY(client, client_of(words));
       command = Release{client};

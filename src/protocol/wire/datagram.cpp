@@ -38,7 +38,8 @@ enum class Section : std::uint8_t {
   signatures = 16,
   hello = 17,
   announcement = 18,
-  claims = 19
+  claims = 19,
+  inside = 20
 };
 
 constexpr double kShortSteps = 1024;
@@ -48,10 +49,10 @@ constexpr std::size_t kSectionHeadBytes = 2;
 constexpr std::size_t kMaxSectionBytes = 255;  // without tag and length
 constexpr std::size_t kViewBytes = 8;
 static_assert(std::max({DiagnosticBody::kMaxBytes, LockBody::kMaxBytes, LockStanding::kMaxBytes,
-                        LockVoters::kMaxBytes, VoterSetBody::kMaxBytes, GroupBody::kMaxBytes,
-                        GroupSignaturesBody::kMaxBytes, LockClaimsBody::kMaxBytes,
-                        MutexBody::kMaxBytes, BeatBody::kMaxBytes, AnnouncementBody::kMaxBytes}) <=
-              kMaxSectionBytes);
+                        LockVoters::kMaxBytes, LockInside::kMaxBytes, VoterSetBody::kMaxBytes,
+                        GroupBody::kMaxBytes, GroupSignaturesBody::kMaxBytes,
+                        LockClaimsBody::kMaxBytes, MutexBody::kMaxBytes, BeatBody::kMaxBytes,
+                        AnnouncementBody::kMaxBytes}) <= kMaxSectionBytes);
 // The longest datagrams fit: a body with name, view and time; a lock with all its sections.
 static_assert(kHeaderBytes + 5 * kSectionHeadBytes + kMaxName + kViewBytes + TimeBody::kBytes +
                   GroupBody::kMaxBytes + GroupSignaturesBody::kMaxBytes + kTagBytes <=
@@ -61,8 +62,9 @@ static_assert(kHeaderBytes + (6 + kMaxLockStandings) * kSectionHeadBytes + kMaxN
                   kMaxLockStandings * LockStanding::kMaxBytes + 2 * LockVoters::kMaxBytes +
                   kTagBytes <=
               kMaxBytes);
-static_assert(kHeaderBytes + 6 * kSectionHeadBytes + kMaxName + kViewBytes + LockBody::kMaxBytes +
-                  2 * LockVoters::kMaxBytes + LockClaimsBody::kMaxBytes + kTagBytes <=
+static_assert(kHeaderBytes + 7 * kSectionHeadBytes + kMaxName + kViewBytes + LockBody::kMaxBytes +
+                  2 * LockVoters::kMaxBytes + LockClaimsBody::kMaxBytes + LockInside::kMaxBytes +
+                  kTagBytes <=
               kMaxBytes);
 
 // The header as it is on the wire: the part that every revision has, then that of this one.
@@ -132,20 +134,23 @@ static_assert(kBodySections.size() == std::variant_size_v<Datagram::Body>);
 
 // A set of sections; those of later revisions are in no set.
 constexpr std::uint32_t bit(Section section) {
-  const bool known = section >= Section::name && section <= Section::claims;
+  const bool known = section >= Section::name && section <= Section::inside;
   return known ? 1U << std::to_underlying(section) : 0;
 }
 constexpr std::uint32_t kBodyBits =
     std::transform_reduce(kBodySections.begin(), kBodySections.end(), 0U, std::bit_or{}, bit);
-constexpr std::uint32_t kLockPartBits =
-    bit(Section::pass) | bit(Section::voters) | bit(Section::next_voters) | bit(Section::claims);
+constexpr std::uint32_t kLockPartBits = bit(Section::pass) | bit(Section::voters) |
+                                        bit(Section::next_voters) | bit(Section::claims) |
+                                        bit(Section::inside);
 
 void write_parts(Writer& out, const LockBody& body) {
   if (body.set.number != 0) write_section(out, Section::voters, body.set);
   if (body.next.number != 0) write_section(out, Section::next_voters, body.next);
-  if (body.pass.target == kNoHost && !body.claims.empty())
-    write_section(out, Section::claims, LockClaimsBody{body.claims});
-  if (body.pass.target == kNoHost) return;
+  if (body.pass.target == kNoHost) {
+    if (!body.claims.empty()) write_section(out, Section::claims, LockClaimsBody{body.claims});
+    if (body.inside.sub != 0) write_section(out, Section::inside, body.inside);
+    return;
+  }
   write_section(out, Section::pass, body.pass);
   for (const LockStanding& standing : body.pass.standings)
     write_section(out, Section::standing, standing);
@@ -203,6 +208,7 @@ class Parser {
       lock->set = voters_;
       lock->next = next_voters_;
       lock->claims = claims_.claims;
+      lock->inside = inside_;
     }
     if (group != nullptr) group->signatures = signatures_.signatures;
     return std::nullopt;
@@ -229,6 +235,8 @@ class Parser {
         return read_into(next_voters_, in);
       case Section::claims:
         return read_into(claims_, in);
+      case Section::inside:
+        return read_into(inside_, in);
       case Section::signatures:
         return read_into(signatures_, in);
       default:
@@ -250,6 +258,7 @@ class Parser {
   LockVoters voters_;
   LockVoters next_voters_;
   LockClaimsBody claims_;
+  LockInside inside_;
   GroupSignaturesBody signatures_;
 };
 

@@ -183,8 +183,45 @@ struct LockClaimsBody {
   }
 };
 
+// A client inside that may resume after a restart of its daemon.
+struct LockInsider {
+  static constexpr std::size_t kBytes = 20;
+
+  std::uint32_t sub = 0;
+  std::uint64_t session = 0;
+  std::uint64_t process = 0;
+
+  bool operator==(const LockInsider&) const = default;
+
+  template <class Self, class Io>
+  static void layout(Self& self, Io& io) {
+    io(self.sub, self.session, self.process);
+  }
+};
+
+inline constexpr std::size_t kMaxLockInsiders = 8;
+
+// Clients inside, of an ASK; the client of a RESUME, and its sub alone in the answers.
+struct LockInside {
+  static constexpr std::size_t kFixedBytes = 5;
+  static constexpr std::size_t kMaxBytes = kFixedBytes + kMaxLockInsiders * LockInsider::kBytes;
+
+  std::uint32_t sub = 0;  // 0: no such section
+  InlineVector<LockInsider, kMaxLockInsiders> clients{};
+
+  bool operator==(const LockInside&) const = default;
+
+  template <class Self, class Io>
+  static void layout(Self& self, Io& io) {
+    io.fixed(kFixedBytes);
+    const auto clients = io.length(self.clients);
+    io.not_zero(self.sub);
+    io.list(self.clients, clients);
+  }
+};
+
 struct LockBody {
-  static constexpr std::uint8_t kKinds = 9;
+  static constexpr std::uint8_t kKinds = 10;
   static constexpr std::uint8_t kWhys = 6;
   static constexpr std::size_t kFixedBytes = 94;  // before the lists and the name
   static constexpr std::size_t kMaxBytes = kFixedBytes + kMaxLockWaiters * LockWaiter::kBytes +
@@ -194,6 +231,8 @@ struct LockBody {
   std::uint8_t why = 0;
   bool shared = false;
   bool held = false;
+  bool resumed = false;
+  bool confirmed = false;
   LockName name{};  // empty: concerns all locks
   std::uint32_t view = 0;
   std::uint32_t boot = 0;
@@ -214,6 +253,7 @@ struct LockBody {
   LockVoters set{};     // the view in force; a section of its own, absent if number is 0
   LockVoters next{};    // the view accepted or proposed as its successor; likewise
   LockClaims claims{};  // a section of its own; absent if empty, and with a pass
+  LockInside inside{};  // a section of its own; absent if its sub is 0, and with a pass
 
   bool operator==(const LockBody&) const = default;
 
@@ -222,7 +262,7 @@ struct LockBody {
     io.fixed(kFixedBytes);
     io.kind(self.kind, kKinds);
     io.below(self.why, kWhys);
-    io.flags(self.shared, self.held);
+    io.flags(self.shared, self.held, self.resumed, self.confirmed);
     const auto waiting = io.length(self.waiting);
     const auto ends = io.length(self.ends);
     const auto name = io.length(self.name);

@@ -114,6 +114,26 @@ TEST(LockBody, EncodesClaims) {
   EXPECT_EQ(error_of(of_no_host), Error::bad_value);
 }
 
+TEST(LockBody, EncodesClientsInside) {
+  Datagram datagram{.header = sample_header()};
+  LockBody& body = datagram.body.emplace<LockBody>();
+  body.kind = 9;
+  body.held = body.resumed = body.confirmed = true;
+  body.inside.sub = 3;
+  body.inside.clients.push_back({.sub = 2, .session = 0x0405, .process = 0x0607});
+  using namespace std::string_literals;
+  EXPECT_EQ(written(datagram).substr(2, 3), "\x09\0\x0e"s) << "kind, why, flags";
+  EXPECT_EQ(written(datagram).substr(2 + 94),
+            "\x14\x19"    // 5 + 20
+            "\1\0\0\0\3"  // one client, sub 3
+            "\0\0\0\2\0\0\0\0\0\0\4\5\0\0\0\0\0\0\6\7"s);
+  EXPECT_EQ(parse(bytes_of(datagram)).value(), datagram);
+  const std::size_t inside = kFirst + 94 + 2;
+  EXPECT_EQ(with_byte(datagram, inside, 2), Error::bad_section) << "a client is missing";
+  EXPECT_EQ(with_byte(datagram, inside, 9), Error::bad_section) << "too many";
+  EXPECT_EQ(with_byte(datagram, inside + 4, 0), Error::bad_value) << "sub 0";
+}
+
 TEST(LockBody, RefusesInvalidVoters) {
   const std::size_t set = kFirst + 94 + 2;
   EXPECT_EQ(with_byte(sample_voters(), set + 11, 0), Error::bad_value) << "view 0";
@@ -160,7 +180,7 @@ TEST(LockBody, RefusesListsLongerThanTheSection) {
 }
 
 TEST(LockBody, RefusesValuesOutOfRange) {
-  EXPECT_EQ(with_byte(sample_lock(), kFirst, 9), Error::bad_kind);
+  EXPECT_EQ(with_byte(sample_lock(), kFirst, 10), Error::bad_kind);
   EXPECT_EQ(with_byte(sample_lock(), kFirst + 1, 6), Error::bad_value) << "why";
   EXPECT_EQ(with_byte(sample_lock(), kFirst + 54, 0x80), Error::bad_value) << "negative length";
   EXPECT_EQ(with_byte(sample_lock(), kFirst + 54, 0x41), Error::bad_value) << "length too long";

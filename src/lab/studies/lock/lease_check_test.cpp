@@ -66,6 +66,28 @@ TEST(CheckLease, TwoViewChanges) {
                296'568);
 }
 
+// A client comes back to its restarted daemon, and others ask at any time.
+TEST(CheckLease, AClientThatResumes) {
+  expect_sound({.wishes = {kWriter0}, .lease = 8, .crashes = 1, .resumes = true, .orderly = true},
+               1'000);
+  expect_sound({.wishes = {kWriter0, kReader1},
+                .lease = 8,
+                .crashes = 1,
+                .resumes = true,
+                .orderly = true,
+                .comes_good = false},
+               10'000);
+  if (!soak()) return;
+  expect_sound({.wishes = {kWriter0, kWriter1},
+                .lease = 8,
+                .crashes = 1,
+                .resumes = true,
+                .budget = {.losses = 1},
+                .orderly = true,
+                .comes_good = false},
+               1'000'000);
+}
+
 // --- cases that the specification argues for without having run them ---
 
 // No site has a record, or a crash destroys it: a site without a record asks the others first.

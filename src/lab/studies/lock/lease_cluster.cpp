@@ -161,8 +161,13 @@ void Cluster::ask(std::uint32_t which) {
   // Clocks that start together serve as network time.
   const Nanos shown = world_.local_now(client.site).time_since_epoch();
   const auto network_us = static_cast<std::uint64_t>(setup_.network_time ? shown / 1us : 0);
-  send_command(client.site, Command::acquire(LockId{client.lock}, ClientId{client_id(which)},
-                                             client.mode, network_us, wanted_length()));
+  client.length = wanted_length();
+  client.session = {};
+  if (setup_.resume > 0 && client_stream_.chance(setup_.resume))
+    client.session = {.number = client_id(which) + 1, .process = which + 1};
+  send_command(client.site,
+               Command::acquire(LockId{client.lock}, ClientId{client_id(which)}, client.mode,
+                                network_us, client.length, client.session));
 }
 
 // Draws nothing if all lengths are equal, so that existing seeds keep their meaning.
@@ -181,20 +186,46 @@ void Cluster::go_idle(Client& client, std::uint32_t which) {
   else
     ledgers_[client.lock].left(client.number);
   client.state = Client::State::idle;
-  client.orphan = false;
+  client.orphan = client.returning = false;
   agenda_.add(world_.now() + exponential(client_stream_, setup_.think), {Event::Kind::ask, which});
 }
 
 // The client dies or gives up while it waits or is inside.
 void Cluster::quit(std::uint32_t which) {
   Client& client = clients_[which];
-  const bool known = !client.orphan;
+  const bool known = !client.orphan || client.returning;
   go_idle(client, which);
   if (known) send_command(client.site, release(which));
 }
 
 void Cluster::leave(std::uint32_t which) {
   if (clients_[which].state == Client::State::inside) quit(which);
+}
+
+// The connection to the daemon breaks, and the client, which lives, connects again at once.
+void Cluster::hang_up(std::uint32_t which) {
+  Client& client = clients_[which];
+  if (client.state != Client::State::inside || client.orphan) return;
+  if (!mutated(Mutation::closed_is_done)) return;
+  client.orphan = true;
+  send_command(client.site, release(which));
+}
+
+// The client of a dead daemon finds the next incarnation.
+void Cluster::come_back(std::uint32_t which) {
+  Client& client = clients_[which];
+  if (!client.orphan || client.returning || !world_.up(client.site)) return;
+  client.returning = true;
+  const auto held = tempo::lock::lease::Held::of(client.token);
+  send_command(client.site, {.kind = Command::Kind::resume,
+                             .lock = LockId{client.lock},
+                             .client = ClientId{client_id(which)},
+                             .mode = client.mode,
+                             .length = client.length,
+                             .session = client.session,
+                             .ballot = {held.count, client.origin},
+                             .sub = held.sub,
+                             .deadline = client.deadline});
 }
 
 void Cluster::test_clock(std::uint32_t which) {
@@ -233,11 +264,14 @@ void Cluster::on_notice(NodeId site, const Notice& notice) {
   switch (notice.kind) {
     case Notice::Kind::granted:
       if (present && client.state == Client::State::waits) enter(which, notice);
+      if (id == client_id(which) && client.returning) enter_again(which, notice);
       break;
     case Notice::Kind::extended:
       extend(site, notice);
       break;
     case Notice::Kind::lost:
+      // A client that cannot resume is inside until its deadline, as without a daemon.
+      if (id == client_id(which)) client.returning = false;
       if (!present || client.state != Client::State::inside) break;
       ++outcome_.lost;
       go_idle(client, which);
@@ -264,6 +298,8 @@ void Cluster::enter(std::uint32_t which, const Notice& notice) {
   }
   client.state = Client::State::inside;
   client.deadline = notice.deadline;
+  client.token = notice.token;
+  client.origin = notice.origin;
   ledgers_[client.lock].entered(client.number, client.mode, notice.token, world_.now());
   ++entries_;
   const bool takes_long = client_stream_.chance(setup_.long_stays);
@@ -271,6 +307,21 @@ void Cluster::enter(std::uint32_t which, const Notice& notice) {
       world_.now() + exponential(client_stream_, takes_long ? 2 * setup_.rules.lease : setup_.stay),
       {Event::Kind::leave, which, client.request});
   plan_clock_test(which);
+  if (setup_.hang_ups > 0 && client_stream_.chance(setup_.hang_ups))
+    agenda_.add(world_.now() + exponential(client_stream_, setup_.stay),
+                {Event::Kind::hang_up, which, client.request});
+}
+
+// The lock of an earlier incarnation goes on. A client whose deadline has passed takes nothing
+// back.
+void Cluster::enter_again(std::uint32_t which, const Notice& notice) {
+  Client& client = clients_[which];
+  if (world_.local_now(client.site) >= client.deadline) ++outcome_.revivals;
+  if (notice.token != client.token && outcome_.broken == nullptr)
+    outcome_.broken = "another token after a resume";
+  client.orphan = client.returning = false;
+  client.deadline = std::max(client.deadline, notice.deadline);
+  ++outcome_.resumes;
 }
 
 // All members must see the same views.

@@ -50,12 +50,20 @@ class Cluster : public NoWatch {
     tempo::lock::Mode mode = tempo::lock::Mode::exclusive;
     BootTime deadline{};  // on its site's clock
     bool orphan = false;  // inside, and the daemon that granted the lock is dead
+    // A client that may resume, with what its daemon gave it.
+    tempo::lock::lease::Session session{};
+    Nanos length{0};
+    tempo::lock::Token token{};
+    NodeId origin = kNobody;
+    bool returning = false;  // an orphan that has asked the next incarnation to confirm its lock
   };
   struct Event {
     enum class Kind : std::uint8_t {
       ask,
       quit,
       leave,
+      hang_up,
+      come_back,
       deadline,
       crash,
       blackout,
@@ -77,6 +85,8 @@ class Cluster : public NoWatch {
   void ask(std::uint32_t which);
   void quit(std::uint32_t which);
   void leave(std::uint32_t which);
+  void hang_up(std::uint32_t which);
+  void come_back(std::uint32_t which);
   void test_clock(std::uint32_t which);
   void go_idle(Client& client, std::uint32_t which);
   void send_command(NodeId site, const Command& command);
@@ -90,6 +100,7 @@ class Cluster : public NoWatch {
   // Notices.
   void on_notice(NodeId site, const Notice& notice);
   void enter(std::uint32_t which, const Notice& notice);
+  void enter_again(std::uint32_t which, const Notice& notice);
   void extend(NodeId site, const Notice& notice);
   void enter_view(const tempo::lock::lease::View& view);
 

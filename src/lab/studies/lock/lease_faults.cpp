@@ -21,6 +21,12 @@ void Cluster::happen(const Event& event) {
     case leave:
       if (clients_[event.which].request == event.request) this->leave(event.which);
       return;
+    case hang_up:
+      if (clients_[event.which].request == event.request) this->hang_up(event.which);
+      return;
+    case come_back:
+      if (clients_[event.which].request == event.request) this->come_back(event.which);
+      return;
     case deadline:
       if (clients_[event.which].request == event.request) test_clock(event.which);
       return;
@@ -95,13 +101,23 @@ void Cluster::crash(NodeId site) {
     Client& client = clients_[i];
     if (client.site != site) continue;
     if (client.state == Client::State::waits) go_idle(client, i);
-    if (client.state == Client::State::inside) client.orphan = true;
+    if (client.state != Client::State::inside) continue;
+    client.orphan = true;
+    client.returning = false;
+    if (client.session.number != 0) ++outcome_.orphans;
   }
   agenda_.add(world_.now() + span_up_to(4 * setup_.rules.lease), {Event::Kind::restart, at});
 }
 
 void Cluster::restart(NodeId site) {
-  if (!world_.up(site)) world_.start(site);
+  if (world_.up(site)) return;
+  world_.start(site);
+  for (std::uint32_t i = 0; i < clients_.size(); ++i) {
+    const Client& client = clients_[i];
+    if (client.site == site && client.orphan && client.session.number != 0)
+      agenda_.add(world_.now() + span_up_to(4 * setup_.delay),
+                  {Event::Kind::come_back, i, client.request});
+  }
 }
 
 void Cluster::wake_up(NodeId site) {

@@ -35,6 +35,8 @@ bool entered(const Scene<View>& before, const Scene<View>& after, NodeId node) {
   const Scene<View>::Slot& was = before.slots[index(node)];
   const Scene<View>::Slot& is = after.slots[index(node)];
   if (is.view == nullptr || !is.view->guest.inside) return false;
+  const Guest& ghost = was.view == nullptr ? Guest{} : was.view->ghost;
+  if (ghost.inside && ghost.held == is.view->guest.held) return false;  // it has come back
   return was.view == nullptr || !was.view->guest.inside;
 }
 
@@ -60,6 +62,7 @@ LeaseModel::LeaseModel(const LeaseWorld& asked) : world(asked) {
   if (asked.policy) rules.view = two_members(*asked.policy);
   rules.fresh_disk = asked.fresh_disks;
   rules.write = Nanos{asked.slow_disks ? 1 : 0};
+  rules.resumes = asked.resumes;
   rules.long_stay = Nanos{asked.lease};
 }
 

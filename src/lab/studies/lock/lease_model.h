@@ -35,6 +35,7 @@ struct LeaseWorld {
   bool fresh_disks = false;  // no site starts with a record
   bool slow_disks = false;   // a write takes a tick
   bool suppress_replies = false;
+  bool resumes = false;                          // clients come back to their restarted daemons
   std::optional<lock::lease::TwoNode> policy{};  // none: one vote for each voter
   NodeId cloned = kNobody;  // the last site is a clone of this one; kNobody: there is none
   bool copy_shows = true;   // the clone knows that its record is a copy

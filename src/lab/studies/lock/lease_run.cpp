@@ -12,6 +12,8 @@ void Outcome::add(const Outcome& other) {
   lost += other.lost;
   deadlines += other.deadlines;
   crashes += other.crashes;
+  orphans += other.orphans;
+  resumes += other.resumes;
   views += other.views;
   blocked += other.blocked;
   for (std::size_t i = 0; i < sent.size(); ++i) sent[i] += other.sent[i];

@@ -44,6 +44,8 @@ struct Setup {
   double long_stays = 0;          // fraction of stays with a mean of two leases
   double other_lengths = 0;  // fraction of requests with a lease between a quarter of L and Lmax
   Nanos think = 2ms;         // mean time between two requests
+  double resume = 0;         // fraction of clients that resume after a restart of their daemon
+  double hang_ups = 0;       // fraction of stays in which the client's connection breaks
   Nanos delay = 1ms;         // longest delay of a message
   Nanos write = 2ms;         // longest time of a disk write
   tempo::lock::lease::Rules rules{.lease = 40ms, .longest = 40ms, .block = 64};
@@ -63,6 +65,8 @@ struct Outcome {
   std::uint64_t lost = 0;       // clients that were notified of a lost lock
   std::uint64_t deadlines = 0;  // stays that ended by the client's own clock test
   std::uint64_t crashes = 0;    // crashes of single sites
+  std::uint64_t orphans = 0;    // clients inside, and able to resume, whose daemon died
+  std::uint64_t resumes = 0;    // clients that were inside again with their token
   std::uint64_t views = 0;      // views after the first
   std::uint64_t blocked = 0;    // locks that granted nothing after the faults had stopped
   // Sent messages by kind; a multicast counts once.

@@ -160,6 +160,42 @@ TEST(SimLease, TwoMemberPolicies) {
   runs(setup, 3);
 }
 
+// Daemons restart while their clients are inside. With no other fault most of the clients get their
+// locks back, as long as the daemon is back before their deadlines.
+TEST(SimLease, ClientsResumeAfterRestarts) {
+  const Outcome all = runs({.readers = 0.4,
+                            .entries = 2'000,
+                            .stay = 20ms,
+                            .long_stays = 0.2,
+                            .resume = 0.9,
+                            .hang_ups = 0.3,
+                            .faults = {.crashes_per_s = 10}},
+                           6);
+  EXPECT_GT(all.orphans, 500U);
+  EXPECT_GT(all.resumes, all.orphans / 3);
+}
+
+TEST(SimLease, ClientsResumeWithEveryFault) {
+  lease::Setup setup{.readers = 0.5,
+                     .deaths = 0.1,
+                     .entries = 1'500,
+                     .stay = 20ms,
+                     .long_stays = 0.3,
+                     .resume = 0.8,
+                     .hang_ups = 0.2,
+                     .faults = kEverything};
+  setup.faults.crashes_per_s = 15;
+  const std::uint64_t seeds = soak() ? 300 : 6;
+  std::uint64_t resumes = runs(setup, seeds).resumes;
+  setup.sites = setup.contending = 5;
+  resumes += runs(setup, seeds).resumes;
+  setup.rules.drift = Ppb{50'000'000};
+  setup.other_lengths = 0.5;
+  setup.rules.longest = 4 * setup.rules.lease;
+  resumes += runs(setup, seeds).resumes;
+  EXPECT_GT(resumes, 20 * seeds);
+}
+
 // Each member decides alone: safe while the two reach each other, unsafe in a partition.
 TEST(SimLease, PolicyAvailableLosesExclusion) {
   lease::Setup setup{.sites = 2, .contending = 2, .policy = TwoNode::available};

@@ -16,6 +16,7 @@ using lock::lease::Mutation;
 namespace {
 
 constexpr ClientId kClient{0};
+constexpr lock::lease::Session kSession{.number = 1, .process = 1};
 
 }  // namespace
 
@@ -100,11 +101,12 @@ void LeaseSite::leave(Turn<LeaseSite>& turn) {
 void LeaseSite::command(Turn<LeaseSite>& turn, const Command& command) {
   switch (command.kind) {
     case Command::Kind::want:
-      if (!up_ || waits_ || guest_.inside) return;
+      if (!up_ || waits_ || guest_.inside || returning_) return;
       waits_ = true;
       act(turn, [&](Member& member, Turn<Member>& inner) {
-        member.command(inner,
-                       lock::lease::Command::acquire(command.lock, kClient, command.mode, 0));
+        member.command(inner, lock::lease::Command::acquire(
+                                  command.lock, kClient, command.mode, 0, Nanos{0},
+                                  rules_.resumes ? kSession : lock::lease::Session{}));
       });
       break;
     case Command::Kind::crash:
@@ -125,7 +127,7 @@ void LeaseSite::crash(Turn<LeaseSite>& turn, bool loses_disk) {
   ++crashes_;
   if (guest_.acts(turn.now)) ghost_ = guest_;
   guest_ = {};
-  waits_ = false;
+  waits_ = returning_ = false;
   next_at_ = turn.now + drawn_stay(turn);
   if (const std::uint64_t done = writes_.empty() ? 0 : turn.draw.below(writes_.size() + 1);
       done > 0)
@@ -154,6 +156,21 @@ void LeaseSite::save(Turn<LeaseSite>& turn, const lock::lease::Record& record) {
 void LeaseSite::restart(Turn<LeaseSite>& turn) {
   up_ = true;
   start(turn);
+  if (rules_.resumes && ghost_.acts(turn.now)) come_back(turn);
+}
+
+void LeaseSite::come_back(Turn<LeaseSite>& turn) {
+  returning_ = true;
+  act(turn, [&](Member& member, Turn<Member>& inner) {
+    member.command(inner, {.kind = lock::lease::Command::Kind::resume,
+                           .lock = ghost_.lock,
+                           .client = kClient,
+                           .mode = ghost_.mode,
+                           .session = kSession,
+                           .ballot = {ghost_.held.count, ghost_.origin},
+                           .sub = ghost_.held.sub,
+                           .deadline = ghost_.deadline});
+  });
 }
 
 Nanos LeaseSite::drawn_stay(Turn<LeaseSite>& turn) const {
@@ -182,19 +199,13 @@ void LeaseSite::on_notice(Turn<LeaseSite>& turn, const lock::lease::Notice& noti
   using Kind = lock::lease::Notice::Kind;
   switch (notice.kind) {
     case Kind::granted:
-      waits_ = false;
-      guest_ = {.inside = true,
-                .lock = notice.lock,
-                .mode = notice.mode,
-                .held = lock::lease::Held::of(notice.token),
-                .deadline = notice.deadline};
-      next_at_ = turn.now + drawn_stay(turn);
-      break;
+      return enter(turn, notice);
     case Kind::extended:
       if (guest_.inside && turn.now >= guest_.deadline) revived_ = true;
       guest_.deadline = std::max(guest_.deadline, notice.deadline);
       break;
     case Kind::lost:
+      if (std::exchange(returning_, false)) break;  // it is inside until its deadline
       guest_ = {};
       next_at_ = kNever;
       break;
@@ -203,6 +214,22 @@ void LeaseSite::on_notice(Turn<LeaseSite>& turn, const lock::lease::Notice& noti
     case Kind::retired:
       break;
   }
+}
+
+void LeaseSite::enter(Turn<LeaseSite>& turn, const lock::lease::Notice& notice) {
+  waits_ = false;
+  guest_ = {.inside = true,
+            .lock = notice.lock,
+            .mode = notice.mode,
+            .held = lock::lease::Held::of(notice.token),
+            .origin = notice.origin,
+            .deadline = notice.deadline};
+  next_at_ = turn.now + drawn_stay(turn);
+  if (!std::exchange(returning_, false)) return;
+  // The same client under the same token, and not after its deadline.
+  if (turn.now >= ghost_.deadline || guest_.held != ghost_.held) revived_ = true;
+  guest_.deadline = std::max(guest_.deadline, ghost_.deadline);
+  ghost_ = {};
 }
 
 }  // namespace tempo::check

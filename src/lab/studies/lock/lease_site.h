@@ -3,8 +3,9 @@
 // The client asks on command and leaves after one of two drawn times, unless the daemon reports the
 // lock lost or the client's own deadline passes. A crash is a command. The record on disk survives,
 // unless the disk is lost too; any prefix of the writes in progress may reach the disk. A client
-// inside continues until its deadline beside its successors. The daemon restarts after one of two
-// drawn times. Outputs do not wait for the writes: the daemon itself waits where it has to.
+// inside continues until its deadline beside its successors, or, if it can resume, until it is
+// inside again at the next incarnation. The daemon restarts after one of two drawn times. Outputs
+// do not wait for the writes: the daemon itself waits where it has to.
 //
 // The last site may be a clone of another one: it has its number as a member, and a copy of its
 // first record.
@@ -42,6 +43,7 @@ class LeaseSite {
     lock::LockId lock{};
     lock::Mode mode = lock::Mode::exclusive;
     lock::lease::Held held{};
+    NodeId origin = kNobody;  // of the ballot
     BootTime deadline{};
 
     bool acts(BootTime now) const;
@@ -49,7 +51,8 @@ class LeaseSite {
     static constexpr auto fields(auto list) {
       using M = Guest;
       return list(field<&M::inside>("inside"), field<&M::lock>("lock"), field<&M::mode>("mode"),
-                  field<&M::held>("held"), field<&M::deadline>("deadline"));
+                  field<&M::held>("held"), field<&M::origin>("origin"),
+                  field<&M::deadline>("deadline"));
     }
   };
 
@@ -60,6 +63,7 @@ class LeaseSite {
     Nanos long_stay{1};
     bool fresh_disk = false;  // starts without a record
     Nanos write{0};           // duration of a disk write; 0: immediate
+    bool resumes = false;     // the client can resume
     NodeId cloned = kNobody;  // the site that has a clone; kNobody: there is none
     NodeId clone = kNobody;
     bool copy_shows = true;  // the clone knows that its record is a copy
@@ -89,8 +93,8 @@ class LeaseSite {
                 field<&M::crashes_>("crashes"), field<&M::waits_>("waits"),
                 field<&M::guest_>("guest"), field<&M::ghost_>("ghost"),
                 field<&M::next_at_>("next_at"), field<&M::writes_>("writes"),
-                field<&M::written_at_>("written_at"), field<&M::revived_>("revived"),
-                field<&M::self_>("site"), fixed<&M::rules_>());
+                field<&M::written_at_>("written_at"), field<&M::returning_>("returning"),
+                field<&M::revived_>("revived"), field<&M::self_>("site"), fixed<&M::rules_>());
   }
   friend FieldCheck;
 
@@ -107,6 +111,8 @@ class LeaseSite {
   void finish_write(Turn<LeaseSite>& turn);
   void save(Turn<LeaseSite>& turn, const lock::lease::Record& record);
   void restart(Turn<LeaseSite>& turn);
+  void come_back(Turn<LeaseSite>& turn);
+  void enter(Turn<LeaseSite>& turn, const lock::lease::Notice& notice);
   Nanos drawn_stay(Turn<LeaseSite>& turn) const;
 
   NodeId self_;
@@ -122,6 +128,7 @@ class LeaseSite {
   // Writes in progress, oldest first: in small worlds at most one per half block and view.
   std::vector<lock::lease::Record> writes_;
   BootTime written_at_ = kNever;  // when the oldest write completes
+  bool returning_ = false;        // the client of a dead daemon resumes
   bool revived_ = false;
 };
 

@@ -18,14 +18,41 @@ namespace tempo::lock::lease {
 inline constexpr std::size_t kMaxPromises = 16;  // further ones are refused as busy
 inline constexpr std::size_t kMaxEnded = 4;
 
+// The last that a grantor learned of the holder of a promised lease and of its clients inside.
+struct Registration {
+  NodeId holder = kNobody;  // kNobody: nothing
+  Boot boot{};              // the holder's
+  std::uint32_t sub = 0;    // of the holder's newest grant
+  Insiders inside{};
+
+  bool lists(const Insider& client) const;
+  void add(const Insider& client);  // a full list stays as it is
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    auto& [holder, boot, sub, inside] = self;
+    visit("holder", holder);
+    if (holder == kNobody) return;
+    visit("boot", boot);
+    visit("sub", sub);
+    visit("inside", inside);
+  }
+};
+
 struct Promise {
   Ballot ballot{};
   Mode mode = Mode::exclusive;
   BootTime until{};
+  Registration registered{};
+
+  // An ASK of the holder: the larger sub replaces what is known. A resumed lease adds its clients:
+  // others that an earlier incarnation let in may not be back yet.
+  void note(const Registration& told, bool resumed);
 
   static constexpr auto fields(auto list) {
     using M = Promise;
-    return list(field<&M::ballot>("ballot"), field<&M::mode>("mode"), field<&M::until>("until"));
+    return list(field<&M::ballot>("ballot"), field<&M::mode>("mode"), field<&M::until>("until"),
+                field<&M::registered>("registered"));
   }
 };
 
@@ -38,6 +65,18 @@ struct GrantRequest {
   Nanos over_in = Nanos::max();  // it is over after this span by network time (section 11)
   bool own = false;              // from this member itself
   bool behind = false;           // a waiter in conflict has waited longer (DECIDE 5)
+  Registration registers{};      // held: the holder and its clients inside; holder kNobody: none
+  bool resumed = false;          // held: the lease was resumed
+};
+
+// A daemon has restarted, and a client that it let in before is still inside.
+struct ResumeRequest {
+  Ballot ballot{};
+  Mode mode = Mode::exclusive;
+  Nanos length{0};
+  NodeId holder = kNobody;
+  Boot boot{};  // the holder's, of its new incarnation
+  Insider client{};
 };
 
 class Grantor {
@@ -47,6 +86,10 @@ class Grantor {
 
   // DECIDE 2 to 6. Why::none: granted. The caller must have reserved the count.
   Why decide(const GrantRequest& request, BootTime now, const Rules& rules);
+  // RESUME. Why::none: granted; `confirmed`: the client is registered under this promise.
+  Why resume(const ResumeRequest& request, BootTime now, const Rules& rules, bool& confirmed);
+  // The lease of this ballot was handed over: its clients of before have left.
+  void note_pass(const Ballot& ballot, NodeId holder, Boot boot, std::uint32_t sub);
   // This ballot has ended and can never be granted again.
   void end(const Ballot& ballot);
   void drop_passed(BootTime now);

@@ -36,7 +36,7 @@ void Lock::acquire(Scope& scope, const Command& command) {
 
 void Lock::admit(Scope& scope, const Command& command) {
   if (known(command.client)) return;
-  if (clients_.size() == kMaxClients) {
+  if (clients_.size() + returning_.size() >= kMaxClients) {
     notify(scope, {.kind = Notice::Kind::refused, .client = command.client});
     return;
   }
@@ -45,8 +45,8 @@ void Lock::admit(Scope& scope, const Command& command) {
       {.id = command.client,
        .mode = command.mode,
        .ticket = scope.state.next_ticket(command.network_us, peers_.largest_ticket()),
-       .length =
-           command.length == Nanos{0} ? rules.lease : std::min(command.length, rules.longest)});
+       .length = command.length == Nanos{0} ? rules.lease : std::min(command.length, rules.longest),
+       .insider = {.session = command.session}});
   serve(scope);
   if (own_waits() && !lease_) ask_or_attempt(scope);
 }
@@ -54,6 +54,7 @@ void Lock::admit(Scope& scope, const Command& command) {
 void Lock::release(Scope& scope, ClientId client) {
   begin(scope);
   std::erase_if(clients_, [&](const Client& one) { return one.id == client; });
+  std::erase_if(returning_, [&](const Returning& one) { return one.client.id == client; });
   finish(scope);
 }
 
@@ -75,6 +76,9 @@ void Lock::receive(Scope& scope, NodeId from, const Message& message) {
     case Kind::pass:
       receive_pass(scope, from, message);
       break;
+    case Kind::resume:
+      receive_resume(scope, from, message);
+      break;
     case Kind::query:
     case Kind::record:
     case Kind::propose:
@@ -88,11 +92,15 @@ void Lock::on_timer(Scope& scope) {
   begin(scope);
   expire(scope);
   if (retry_ <= scope.now()) on_retry(scope);
+  resume_clients(scope);
   finish(scope);
 }
 
 void Lock::resume(Scope& scope) {
   begin(scope);
+  for (Returning& client : returning_)
+    if (client.again_at == kNever) client.again_at = scope.now();
+  resume_clients(scope);
   decide_pending(scope);
   if (own_waits() && !lease_ && !attempt_) attempt(scope);
   finish(scope);
@@ -109,6 +117,7 @@ void Lock::begin(Scope& scope) {
   if (passed_ && passed_->lease.until <= now) passed_.reset();
   if (!mutated(Mutation::gives_after_v) && !mutated(Mutation::expired_lease_extended))
     expire(scope);
+  drop_late_returns(scope);
 }
 
 void Lock::finish(Scope& scope) {
@@ -116,6 +125,7 @@ void Lock::finish(Scope& scope) {
   keep_lease(scope);
   const bool asks = attempt_ || (own_waits() && !lease_);
   if (!attempt_ && !lease_) length_ = Nanos{0};
+  if (!lease_) register_at_ = kNever;
   if (!asks) {
     retry_ = kNever;
     backing_off_ = false;
@@ -131,8 +141,12 @@ void Lock::finish(Scope& scope) {
 void Lock::keep_lease(Scope& scope) {
   if (!lease_) return;
   const Nanos left = lease_->until - scope.now();
-  if (inside() || own_waits()) {
-    if (left <= length(scope.rules()) / 2 && renew_at_ <= scope.now()) ask(scope, true);
+  if (lease_->resumed && !inside()) {
+    if (!keeps_for_others(scope)) free_lease(scope);
+  } else if (inside() || own_waits()) {
+    const bool registers = register_at_ <= scope.now() && inside();
+    const bool extends = left <= length(scope.rules()) / 2 && renew_at_ <= scope.now();
+    if (registers || extends) ask(scope, true);
   } else if (scope.lock == kViewLock ||
              (!peers_.has_waiters() && (left <= length_ / 6 || length_ > scope.rules().lease))) {
     free_lease(scope);  // each use of @view needs new answers: they report accepted proposals
@@ -158,10 +172,13 @@ void Lock::on_retry(Scope& scope) {
 }
 
 BootTime Lock::due(const Rules& rules) const {
-  if (!lease_) return retry_;
-  const BootTime end = std::min(retry_, lease_->until);
+  const BootTime first = std::min(retry_, resume_due());
+  if (!lease_) return first;
+  const BootTime end = std::min(first, lease_->until);
+  if (lease_->resumed && !inside()) return end;
   if (inside() || own_waits())
-    return std::min(end, std::max(renew_at_, lease_->until - length(rules) / 2));
+    return std::min({end, inside() ? register_at_ : kNever,
+                     std::max(renew_at_, lease_->until - length(rules) / 2)});
   if (peers_.has_waiters())
     return std::min(end, std::max(renew_at_, lease_->until - Rules::least_left(length_)));
   return std::min(end, lease_->until - length_ / 6);
@@ -183,11 +200,14 @@ bool Lock::accepts(const Ballot& ballot, std::uint64_t floor) {
 }
 
 bool Lock::known(ClientId client) const {
-  return std::ranges::find(clients_, client, &Client::id) != clients_.end();
+  const auto is_it = [&](const Returning& one) { return one.client.id == client; };
+  return std::ranges::find(clients_, client, &Client::id) != clients_.end() ||
+         std::ranges::any_of(returning_, is_it);
 }
 
 bool Lock::forgettable() const {
-  return grantor_.idle() && !lease_ && !attempt_ && clients_.empty() && !peers_.has_waiters();
+  return grantor_.idle() && !lease_ && !attempt_ && clients_.empty() && returning_.empty() &&
+         !peers_.has_waiters();
 }
 
 // --- receiving (section 6) ---
@@ -196,11 +216,14 @@ void Lock::receive_ask(Scope& scope, NodeId from, const Message& message) {
   peers_.learn(from, message, scope.now(), scope.rules(), pass_target());
   for (const Ballot& ballot : message.ends) grantor_.end(ballot);
   if (yields_to(scope, from, message)) send_free(scope, give_up_attempt());
-  const GrantRequest request{.ballot = message.ballot,
-                             .mode = message.mode,
-                             .held = message.held,
-                             .length = message.length,
-                             .over_in = scope.state.over_in(message.over_at, scope.now())};
+  GrantRequest request{.ballot = message.ballot,
+                       .mode = message.mode,
+                       .held = message.held,
+                       .length = message.length,
+                       .over_in = scope.state.over_in(message.over_at, scope.now()),
+                       .resumed = message.resumed};
+  if (message.held && !message.inside.empty())
+    request.registers = {from, message.boot, message.sub, message.inside};
   const std::optional<Why> why = decide(scope, from, request, place_of(from, message.waiting));
   if (why == Why::none) peers_.forget_attempt(from);
   const bool named = (message.named & scope.state.view().bit_of(scope.self())) != 0;
@@ -237,6 +260,7 @@ void Lock::pass_again(Scope& scope, NodeId from, const Message& message) {
 }
 
 void Lock::receive_grant(Scope& scope, NodeId from, const Message& message) {
+  if (message.sub != 0) return receive_resume_grant(scope, from, message);
   const Sent* sent = std::ranges::find(sent_, message.to_k, &Sent::k);
   const bool of_attempt = attempt_ && attempt_->ballot == message.ballot;
   const bool of_lease = lease_ && lease_->ballot == message.ballot;
@@ -285,6 +309,7 @@ void Lock::receive_pass(Scope& scope, NodeId from, const Message& message) {
   peers_.merge(message.standings, scope.self(), now, scope.rules(), pass_target());
   peers_.served(message.target, message.ticket);
   peers_.forget_attempt(message.target);
+  grantor_.note_pass(message.ballot, message.target, message.to_boot, message.sub);
   const Held passed{message.ballot.count, message.sub};
   if (passed_ && passed > passed_->lease.held()) passed_.reset();
   if (message.target == scope.self() && message.to_boot == scope.state.boot)

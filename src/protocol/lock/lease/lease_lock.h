@@ -53,11 +53,30 @@ struct Client {
   std::uint64_t ticket = 0;
   Nanos length{0};  // length of the lease it wants
   bool inside = false;
+  Insider insider{};  // its session; inside: the sub of its token, if it has a session
 
   static constexpr auto fields(auto list) {
     using M = Client;
     return list(field<&M::id>("id"), field<&M::mode>("mode"), field<&M::ticket>("ticket"),
-                field<&M::length>("length"), field<&M::inside>("inside"));
+                field<&M::length>("length"), field<&M::inside>("inside"),
+                field<&M::insider>("insider"));
+  }
+};
+
+// A client that an earlier incarnation let in, until it is inside again or its deadline passes.
+struct Returning {
+  Client client{};
+  Ballot ballot{};
+  BootTime deadline{};
+  Voters in_favour = 0;
+  Voters confirmed = 0;  // those of them that know that the client is inside
+  BootTime again_at{};     // when RESUME is sent again
+
+  static constexpr auto fields(auto list) {
+    using M = Returning;
+    return list(field<&M::client>("client"), field<&M::ballot>("ballot"),
+                field<&M::deadline>("deadline"), field<&M::in_favour>("in_favour"),
+                field<&M::confirmed>("confirmed"), field<&M::again_at>("again_at"));
   }
 };
 
@@ -79,13 +98,16 @@ struct Lease {
   Mode mode = Mode::exclusive;
   std::uint32_t sub = 0;
   BootTime until{};  // V
+  // An earlier incarnation granted it. It serves no further client and is never handed over, and as
+  // a shared lease it is not freed while clients of that incarnation may still come back.
+  bool resumed = false;
 
   Held held() const { return {ballot.count, sub}; }
 
   static constexpr auto fields(auto list) {
     using M = Lease;
     return list(field<&M::ballot>("ballot"), field<&M::mode>("mode"), field<&M::sub>("sub"),
-                field<&M::until>("until"));
+                field<&M::until>("until"), field<&M::resumed>("resumed"));
   }
 };
 
@@ -120,6 +142,7 @@ class Lock {
   // --- inputs (section 6) ---
   void acquire(Scope& scope, const Command& command);
   void release(Scope& scope, ClientId client);
+  void take_back(Scope& scope, const Command& command);
   void receive(Scope& scope, NodeId from, const Message& message);
   void on_timer(Scope& scope);
   // More counts are reserved, or the abstention is over: do the deferred work.
@@ -129,7 +152,7 @@ class Lock {
   void abandon(Scope& scope);
   void change_view(const View& before, const View& after);
   // Grants of the voter in this slot no longer count.
-  void forget_grant(std::uint32_t slot) { granted_until_[slot] = BootTime{}; }
+  void forget_grant(std::uint32_t slot);  // also those of a RESUME
   // A proposal under this ballot arrived. False: this member may have promised a larger ballot
   // since.
   bool accepts(const Ballot& ballot, std::uint64_t floor);
@@ -142,6 +165,7 @@ class Lock {
   std::uint64_t top() const { return grantor_.top(); }
 
   const std::vector<Client>& clients() const { return clients_; }
+  const std::vector<Returning>& returning() const { return returning_; }
   const std::optional<Lease>& lease() const { return lease_; }
   const std::optional<Attempt>& attempt() const { return attempt_; }
   const Grantor& grantor() const { return grantor_; }
@@ -156,7 +180,8 @@ class Lock {
                 field<&M::granted_until_>("granted_until"), field<&M::ends_>("ends"),
                 field<&M::lease_>("lease"), field<&M::seen_>("seen"), field<&M::passed_>("passed"),
                 field<&M::backing_off_>("hushed"), field<&M::retry_>("retry"),
-                field<&M::renew_at_>("renew_at"), field<&M::length_>("length"));
+                field<&M::renew_at_>("renew_at"), field<&M::register_at_>("register_at"),
+                field<&M::length_>("length"), field<&M::returning_>("returning"));
   }
   friend FieldCheck;
 
@@ -182,6 +207,8 @@ class Lock {
 
   void admit(Scope& scope, const Command& command);
   void ask_or_attempt(Scope& scope);
+
+  static bool reserve(Scope& scope, std::uint64_t count);
 
   // Section 5.
   bool behind(const Scope& scope, NodeId from, QueuePosition first, Mode mode) const;
@@ -220,6 +247,19 @@ class Lock {
   void pass_again(Scope& scope, NodeId from, const Message& message);
   void decide_pending(Scope& scope);
 
+  // Resuming after a restart (lease_resume.cpp).
+  bool may_return(const Scope& scope, const Command& command) const;
+  void admit_returning(Scope& scope, const Command& command);
+  void resume_clients(Scope& scope);
+  void drop_late_returns(Scope& scope);
+  void send_resume(Scope& scope, Returning& client);
+  void receive_resume(Scope& scope, NodeId from, const Message& message);
+  void receive_resume_grant(Scope& scope, NodeId from, const Message& message);
+  void settle_returned(Scope& scope, const Returning& settled);
+  bool keeps_for_others(const Scope& scope) const;
+  Insiders insiders() const;
+  BootTime resume_due() const;
+
   // Getting and losing the lease.
   void count_grants(Scope& scope);
   void own_vote(Scope& scope);
@@ -250,10 +290,12 @@ class Lock {
   std::optional<Lease> lease_;           // never together with an attempt
   Held seen_;                            // largest grant held in this incarnation
   std::optional<Passed> passed_;
-  bool backing_off_ = false;  // after a FREE: asks again only when the retry timer fires
-  BootTime retry_ = kNever;   // runs while clients wait without a lease, or during an attempt
-  BootTime renew_at_{};       // earliest time of the next extension
-  Nanos length_{0};           // of attempt or lease: length of the last ASK; otherwise 0
+  bool backing_off_ = false;       // after a FREE: asks again only when the retry timer fires
+  BootTime retry_ = kNever;        // runs while clients wait without a lease, or during an attempt
+  BootTime renew_at_{};            // earliest time of the next extension
+  BootTime register_at_ = kNever;  // when the voters learn of new clients inside
+  Nanos length_{0};                // of attempt or lease: length of the last ASK; otherwise 0
+  std::vector<Returning> returning_;  // at most kMaxClients
 };
 
 }  // namespace tempo::lock::lease

@@ -6,16 +6,13 @@
 #include "protocol/lock/lease/lease_mutation.h"
 
 namespace tempo::lock::lease {
-namespace {
 
 // Whether this count is reserved on disk. Requests the next block long before it is needed.
-bool reserve(Scope& scope, std::uint64_t count) {
+bool Lock::reserve(Scope& scope, std::uint64_t count) {
   MemberState& state = scope.state;
   if (const std::uint64_t reserve = state.write_for(count); reserve != 0) state.ask_write(reserve);
   return state.reserved(count);
 }
-
-}  // namespace
 
 // --- DECIDE ---
 
@@ -29,7 +26,14 @@ bool Lock::behind(const Scope& scope, NodeId from, QueuePosition first, Mode mod
 std::optional<Why> Lock::decide(Scope& scope, NodeId from, GrantRequest request,
                                 QueuePosition first) {
   if (!scope.state.view().votes_for(scope.self())) return std::nullopt;
-  if (!scope.state.speaks(scope.now())) return Why::abstain;
+  if (!scope.state.speaks(scope.now())) {
+    // A lease in use whose clients may resume: this grantor knows it when it votes again. A promise
+    // that no answer tells of is safe, and the holder may need this voter by then.
+    if (request.held && request.registers.holder != kNobody &&
+        !mutated(Mutation::abstaining_voter_forgets))
+      (void)grantor_.decide(request, scope.now(), scope.rules());
+    return Why::abstain;
+  }
   if (request.ballot.count > top() && !reserve(scope, request.ballot.count)) return std::nullopt;
   request.own = from == scope.self();
   request.behind = behind(scope, from, first, request.mode);
@@ -116,7 +120,12 @@ void Lock::expire(Scope& scope) {
     if (client.inside)
       notify(scope, {.kind = Notice::Kind::lost, .client = client.id, .mode = client.mode});
   std::erase_if(clients_, &Client::inside);
-  end_lease();
+  if (keeps_for_others(scope)) {  // no announcement ends the promises that protect them
+    forget_grants();
+    lease_.reset();
+  } else {
+    end_lease();
+  }
 }
 
 void Lock::end_lease() {
@@ -131,6 +140,7 @@ void Lock::end_lease() {
 void Lock::serve(Scope& scope) {
   if (!mutated(Mutation::gives_after_v)) expire(scope);
   if (!lease_ || !(own_waits() || peers_.has_waiters())) return;
+  if (lease_->resumed && !mutated(Mutation::resumed_lease_gives)) return;
   const Nanos least = Rules::least_left(length(scope.rules()));
   if (lease_->until - scope.now() <= least && !mutated(Mutation::gives_after_v)) {
     if (renew_at_ <= scope.now()) ask(scope, true);
@@ -206,10 +216,16 @@ void Lock::grant(Scope& scope, Client& client) {
   if (!mutated(Mutation::sub_not_raised)) ++lease_->sub;
   seen_ = std::max(seen_, lease_->held());
   client.inside = true;
+  if (client.insider.session.number != 0) {
+    client.insider.sub = lease_->sub;
+    register_at_ =
+        std::min(register_at_, scope.now() + scope.rules().register_delay(client.length));
+  }
   notify(scope, {.kind = Notice::Kind::granted,
                  .client = client.id,
                  .mode = client.mode,
                  .token = lease_->held().token(),
+                 .origin = lease_->ballot.origin,
                  .deadline = lease_->until});
 }
 
@@ -225,6 +241,7 @@ Lock::Next Lock::pass(Scope& scope, const Place& place) {
   }
   if (!mutated(Mutation::sub_not_raised)) ++lease_->sub;
   passed_ = Passed{place.at.member, peer.boot, *lease_, place.at.ticket};
+  grantor_.note_pass(lease_->ballot, place.at.member, peer.boot, lease_->sub);
   lease_.reset();  // before it is announced
   forget_grants();
   send_pass(scope);
@@ -264,10 +281,10 @@ void Lock::multicast(Scope& scope, Message message) {
   message.boot = state.boot;
   message.record = state.record_id;
   message.k = ++state.k;
-  message.waiting = announced();
+  if (state.asks(scope.now())) message.waiting = announced();
   message.ends = ends_;
   ends_.clear();
-  message.length = length(scope.rules());
+  if (message.kind != Kind::resume) message.length = length(scope.rules());
   sent_.push_newest({message.k, scope.now() + scope.rules().lease, message.length});
   scope.turn.out.broadcast(message);
 }
@@ -277,13 +294,20 @@ void Lock::ask(Scope& scope, bool held) {
   if (repeated_) scope.state.answered = 0;
   repeated_ = true;
   length_ = length(scope.rules());
-  if (held) renew_at_ = scope.now() + scope.rules().renew_gap(length_);
-  multicast(scope, {.kind = Kind::ask,
-                    .ballot = held ? lease_->ballot : attempt_->ballot,
-                    .mode = held ? lease_->mode : attempt_->mode,
-                    .held = held,
-                    .named = named,
-                    .over_at = scope.state.over_at(scope.now(), length_)});
+  Message message{.kind = Kind::ask,
+                  .ballot = held ? lease_->ballot : attempt_->ballot,
+                  .mode = held ? lease_->mode : attempt_->mode,
+                  .held = held,
+                  .resumed = held && lease_->resumed,
+                  .named = named,
+                  .over_at = scope.state.over_at(scope.now(), length_)};
+  if (held) {
+    renew_at_ = scope.now() + scope.rules().renew_gap(length_);
+    register_at_ = kNever;
+    message.inside = insiders();
+    if (!message.inside.empty()) message.sub = lease_->sub;
+  }
+  multicast(scope, message);
   own_vote(scope);
 }
 
@@ -301,10 +325,15 @@ Voters Lock::helpers(const Scope& scope) const {
 
 // This member's own vote for its attempt or its lease.
 void Lock::own_vote(Scope& scope) {
-  const GrantRequest request{.ballot = lease_ ? lease_->ballot : attempt_->ballot,
-                             .mode = lease_ ? lease_->mode : attempt_->mode,
-                             .held = lease_.has_value(),
-                             .length = length_};
+  GrantRequest request{.ballot = lease_ ? lease_->ballot : attempt_->ballot,
+                       .mode = lease_ ? lease_->mode : attempt_->mode,
+                       .held = lease_.has_value(),
+                       .length = length_};
+  if (lease_) {
+    const Insiders inside = insiders();
+    if (!inside.empty()) request.registers = {scope.self(), scope.state.boot, lease_->sub, inside};
+    request.resumed = lease_->resumed;
+  }
   if (decide(scope, scope.self(), request, own_place(scope.self())) != Why::none) return;
   const auto slot = scope.state.view().slot_of(scope.self());
   granted_until_[slot.value()] =

@@ -184,6 +184,10 @@ void Member::command(Turn<Member>& turn, const Command& command) {
       on_lock(turn, command.lock,
               [&](Lock& lock, Scope& scope) { lock.release(scope, command.client); });
       break;
+    case Command::Kind::resume:
+      on_lock(turn, command.lock,
+              [&](Lock& lock, Scope& scope) { lock.take_back(scope, command); });
+      break;
     case Command::Kind::persisted:
       state_.persisted(command.record);
       if (state_.running && command.record.view.number > state_.view().number)

@@ -7,7 +7,7 @@ namespace tempo::lock::lease {
 
 std::string_view name_of(Kind kind) {
   static constexpr std::array<std::string_view, kKinds> kNames{
-      "ask", "grant", "refuse", "free", "pass", "query", "record", "propose", "accept"};
+      "ask", "grant", "refuse", "free", "pass", "query", "record", "propose", "accept", "resume"};
   return kNames[std::to_underlying(kind)];
 }
 

@@ -28,6 +28,7 @@ enum class RecordId : std::uint64_t {};
 inline constexpr std::size_t kMaxAnnounced = 4;  // waiters of one member in a message
 inline constexpr std::size_t kMaxStandings = 6;  // other members in a message
 inline constexpr std::size_t kMaxEnds = 3;       // ended ballots in a message
+inline constexpr std::size_t kMaxInsiders = 8;   // clients inside in a message, and in a promise
 
 // An attempt to get the lease, and the lease if the attempt succeeds. Ballots are ordered by count
 // alone; no two ballots with the same count are both held.
@@ -60,6 +61,31 @@ struct Held {
   }
 };
 
+// What a client shows to resume its grant after a restart of its daemon. It is never on disk.
+struct Session {
+  std::uint64_t number = 0;   // random, of one request; 0: the client cannot resume
+  std::uint64_t process = 0;  // the client's process: its number and its start time
+
+  bool operator==(const Session&) const = default;
+
+  static constexpr auto fields(auto list) {
+    return list(field<&Session::number>("number"), field<&Session::process>("process"));
+  }
+};
+
+// A client inside that may resume, and the sub of its token.
+struct Insider {
+  std::uint32_t sub = 0;
+  Session session{};
+
+  bool operator==(const Insider&) const = default;
+
+  static constexpr auto fields(auto list) {
+    return list(field<&Insider::sub>("sub"), field<&Insider::session>("session"));
+  }
+};
+using Insiders = InlineVector<Insider, kMaxInsiders>;
+
 struct Waiter {
   std::uint64_t ticket = 0;
   Mode mode = Mode::exclusive;
@@ -85,8 +111,19 @@ struct Standing {
 };
 using Standings = InlineVector<Standing, kMaxStandings>;
 
-enum class Kind : std::uint8_t { ask, grant, refuse, free, pass, query, record, propose, accept };
-inline constexpr std::size_t kKinds = 9;
+enum class Kind : std::uint8_t {
+  ask,
+  grant,
+  refuse,
+  free,
+  pass,
+  query,
+  record,
+  propose,
+  accept,
+  resume
+};
+inline constexpr std::size_t kKinds = 10;
 std::string_view name_of(Kind kind);
 
 enum class Why : std::uint8_t { none, low, busy, queue, abstain, ended };
@@ -144,15 +181,17 @@ struct Message {
   // part of the datagram's body.
   std::uint64_t process = 0;
 
-  // ASK, FREE, PASS
+  // ASK, FREE, PASS, RESUME
   std::uint32_t k = 0;
   Waiting waiting{};
   InlineVector<Ballot, kMaxEnds> ends{};
 
   Ballot ballot{};              // all but QUERY and RECORD
-  Mode mode = Mode::exclusive;  // ASK
-  bool held = false;            // ASK: extend the lease of this ballot
-  Nanos length{0};              // ASK, FREE, PASS: length of the wanted lease; 0: L
+  Mode mode = Mode::exclusive;  // ASK, RESUME
+  bool held = false;            // ASK, RESUME: extend the lease of this ballot
+  bool resumed = false;         // ASK: that lease was resumed
+  bool confirmed = false;       // GRANT of a RESUME: the sender knows that the client is inside
+  Nanos length{0};              // ASK, FREE, PASS, RESUME: length of the wanted lease; 0: L
   Voters named = 0;             // ASK: voters that shall answer
   Nanos over_at{0};             // ASK: A, the network time at which the lease is over; 0: unknown
 
@@ -161,11 +200,14 @@ struct Message {
   std::uint64_t top = 0;   // REFUSE: largest count seen; RECORD: first count of the sender
   Why why = Why::none;     // REFUSE
 
-  NodeId target = kNobody;   // PASS
-  std::uint32_t sub = 0;     // PASS
+  NodeId target = kNobody;  // PASS
+  // PASS; ASK with `inside`: sub of the newest grant; RESUME and answers to it: of the client's
+  // token
+  std::uint32_t sub = 0;
   Nanos left{0};             // PASS: d
   std::uint64_t ticket = 0;  // PASS: ticket of the served waiter
   Standings standings{};     // PASS
+  Insiders inside{};         // ASK: clients inside that may resume; RESUME: the client, alone
 
   std::uint64_t nonce = 0;    // QUERY, RECORD
   std::uint64_t reserve = 0;  // RECORD, ACCEPT: the sender's reserve; 0: it has no record
@@ -176,9 +218,9 @@ struct Message {
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
-    auto& [kind, lock, view, boot, record, process, k, waiting, ends, ballot, mode, held, length,
-           named, over_at, to_boot, to_k, top, why, target, sub, left, ticket, standings, nonce,
-           reserve, set, next, claims] = self;
+    auto& [kind, lock, view, boot, record, process, k, waiting, ends, ballot, mode, held, resumed,
+           confirmed, length, named, over_at, to_boot, to_k, top, why, target, sub, left, ticket,
+           standings, inside, nonce, reserve, set, next, claims] = self;
     visit("kind", kind);
     visit("lock", lock);
     visit("view", view);
@@ -203,6 +245,9 @@ struct Message {
     visit("left", left);
     visit("ticket", ticket);
     visit("standings", standings);
+    visit("resumed", resumed);
+    visit("confirmed", confirmed);
+    visit("inside", inside);
     visit("nonce", nonce);
     visit("reserve", reserve);
     if (kind == Kind::record) visit("set", set);
@@ -232,6 +277,7 @@ struct Record {
 struct Command {
   enum class Kind : std::uint8_t {
     acquire,    // a client wants the lock
+    resume,     // a client that an earlier incarnation let in is still inside
     release,    // the client has finished, no longer wants the lock, or died
     persisted,  // the record is durable
     change,     // give `member` `votes`, one more or one less than now
@@ -244,7 +290,11 @@ struct Command {
   ClientId client{};
   Mode mode = Mode::exclusive;
   std::uint64_t network_us = 0;  // acquire: network time, as well as it is known, in microseconds
-  Nanos length{0};               // acquire: length of its lease, at most Lmax; 0: L
+  Nanos length{0};               // acquire, resume: length of its lease, at most Lmax; 0: L
+  Session session{};             // acquire, resume; number 0: the client cannot resume
+  Ballot ballot{};               // resume: of the client's grant
+  std::uint32_t sub = 0;         // resume: of the client's token
+  BootTime deadline{};           // resume: the client's last deadline
   Record record{};               // persisted
   NodeId member = kNobody;       // change
   std::uint8_t votes = 0;        // change
@@ -252,13 +302,14 @@ struct Command {
   Nanos latest{0};               // time
 
   static Command acquire(LockId lock, ClientId client, Mode mode, std::uint64_t network_us,
-                         Nanos length = Nanos{0}) {
+                         Nanos length = Nanos{0}, Session session = {}) {
     return {.kind = Kind::acquire,
             .lock = lock,
             .client = client,
             .mode = mode,
             .network_us = network_us,
-            .length = length};
+            .length = length,
+            .session = session};
   }
   static Command release(LockId lock, ClientId client) {
     return {.kind = Kind::release, .lock = lock, .client = client};
@@ -278,7 +329,8 @@ struct Command {
 
 struct Notice {
   enum class Kind : std::uint8_t {
-    granted,   // the client is inside until `deadline` by the local clock
+    // The client is inside until `deadline` by the local clock. A resumed client keeps its token.
+    granted,
     extended,  // every client inside this lock has a later deadline
     lost,      // the client is no longer inside
     refused,   // too many clients of this lock at this member; of @view: the change is impossible
@@ -290,6 +342,7 @@ struct Notice {
   ClientId client{};
   Mode mode = Mode::exclusive;
   Token token = kNoToken;
+  NodeId origin = kNobody;  // granted: of the ballot; with the token it names the grant
   BootTime deadline{};
   View view{};
 };

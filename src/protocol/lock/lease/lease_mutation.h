@@ -47,16 +47,29 @@ enum class Mutation : std::uint8_t {
   promise_of_own_length,   // a grantor keeps every promise for L, whatever length the ASK wanted
   abstains_for_own_length,  // a restarted member abstains for L, whatever longer promises may last
   any_life_continues,       // messages of an earlier incarnation, or with another record, count
-  claim_unconfirmed,    // a member with a lost or copied record votes without a quorum's consent
-  claim_votes_at_once,  // it does not wait for leases that its twin has voted for
-  claim_not_durable,    // a restarted voter forgets which claims it has confirmed
-  claim_keeps_grants,   // grants that a twin gave before still count
-  claims_not_told,      // a grantor does not learn from others what they have confirmed
-  claim_of_low_boot,    // a voter that remembers nothing confirms any claim
-  retired_votes,        // a member votes although another machine has its identity
-  boot_used_twice,      // a process with an old copy counts as the one that had its boot before
-  own_claim_raises,     // the answer to an earlier claim of a member raises its claim
-  older_votes,          // a member votes although others know a later incarnation of it
+  claim_unconfirmed,       // a member with a lost or copied record votes without a quorum's consent
+  claim_votes_at_once,     // it does not wait for leases that its twin has voted for
+  claim_not_durable,       // a restarted voter forgets which claims it has confirmed
+  claim_keeps_grants,      // grants that a twin gave before still count
+  claims_not_told,         // a grantor does not learn from others what they have confirmed
+  claim_of_low_boot,       // a voter that remembers nothing confirms any claim
+  retired_votes,           // a member votes although another machine has its identity
+  boot_used_twice,         // a process with an old copy counts as the one that had its boot before
+  own_claim_raises,        // the answer to an earlier claim of a member raises its claim
+  older_votes,             // a member votes although others know a later incarnation of it
+  clients_not_registered,  // voters do not learn which clients are inside
+  pass_keeps_clients,      // a hand-over does not end the registration of the giver's clients
+  resume_of_any_client,    // a grantor joins in for a client that has left
+  resume_below_top,        // a grantor without the promise joins in although it accepted more
+  resume_of_held,          // the holder of a lease lets another member resume it
+  session_of_any_process,  // any process may use a session
+  resumed_by_minority,     // one answer is enough
+  resumed_unconfirmed,     // no voter needs to know that the client is inside
+  resumed_after_deadline,  // answers after the client's deadline count
+  resumed_lease_gives,     // a resumed lease serves new clients
+  abstaining_voter_forgets,  // a grantor that abstains does not remember leases in use
+  resumed_readers_freed,     // a resumed shared lease is freed while other readers may come back
+  closed_is_done,            // a closed connection counts as the client's end
   count,
 };
 

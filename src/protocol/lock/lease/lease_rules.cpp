@@ -21,6 +21,8 @@ Nanos scaled(Nanos span, std::int64_t by, std::int64_t of, bool up) {
 
 Nanos Rules::renew_gap(Nanos length) const { return std::max(length / 16, unit); }
 
+Nanos Rules::register_delay(Nanos length) const { return std::max(length / 250, unit); }
+
 Nanos Rules::hold(Nanos length) const {
   if (mutated(Mutation::no_drift_margin)) return length;
   return scaled(length, kBillion - drift.value, kBillion, false) - unit;

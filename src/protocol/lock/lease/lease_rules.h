@@ -43,8 +43,9 @@ struct Rules {
   // Intervals for a lease of this length that is wanted or held. R and F use at most L: a client
   // that wants a long lease retries as often as others, and a waiter for a short one expires within
   // it, so that no lease is handed over to a dead member.
-  static Nanos least_left(Nanos length) { return length / 4; }                 // G
-  Nanos renew_gap(Nanos length) const;                                         // G / 4
+  static Nanos least_left(Nanos length) { return length / 4; }  // G
+  Nanos renew_gap(Nanos length) const;                          // G / 4
+  Nanos register_delay(Nanos length) const;  // from a grant to its registration with the voters
   Nanos retry(Nanos length) const { return std::min(length, lease) / 4; }      // R
   Nanos fresh(Nanos length) const { return std::min(length, lease) * 5 / 8; }  // F
   Nanos retry() const { return retry(lease); }

@@ -53,6 +53,31 @@ class Cluster {
                LockId lock = LockId{0}) {
     command(site, Command::acquire(lock, ClientId{client}, mode, ++tickets_));
   }
+  // A client that can resume: its process has the client's number.
+  void acquire_resumable(std::uint32_t site, std::uint32_t client, Mode mode = Mode::exclusive) {
+    command(site, Command::acquire(LockId{0}, ClientId{client}, mode, ++tickets_, Nanos{0},
+                                   session_of(client)));
+  }
+  static Session session_of(std::uint32_t client) {
+    return {.number = client + 1'000, .process = client};
+  }
+  // The command of a client that was granted the lock and was inside until `deadline`.
+  static Command resume_of(const Notice& granted, BootTime deadline) {
+    return {.kind = Command::Kind::resume,
+            .client = granted.client,
+            .mode = granted.mode,
+            .session = session_of(static_cast<std::uint32_t>(granted.client)),
+            .ballot = {Held::of(granted.token).count, granted.origin},
+            .sub = Held::of(granted.token).sub,
+            .deadline = deadline};
+  }
+  // The site restarts and its client, inside by its last grant, comes back.
+  void restart_and_resume(std::uint32_t site, std::uint32_t client) {
+    const Notice notice = *granted(site, client);
+    const BootTime deadline = lock(site).lease()->until;
+    restart(site);
+    command(site, resume_of(notice, deadline));
+  }
   void release(std::uint32_t site, std::uint32_t client, LockId lock = LockId{0}) {
     command(site, Command::release(lock, ClientId{client}));
   }

@@ -152,7 +152,8 @@ void Member::receive_accept(NodeId from, const Message& message) {
 // A member with an older view gets our record; we ask a member with a newer one for its record.
 void Member::receive_other_view(Turn<Member>& turn, NodeId from, const Message& message) {
   const std::uint32_t mine = state_.view().number;
-  const bool a_question = message.kind == Kind::ask || message.kind == Kind::propose;
+  const bool a_question =
+      message.kind == Kind::ask || message.kind == Kind::resume || message.kind == Kind::propose;
   if (message.view > mine)
     turn.out.send(from, {.kind = Kind::query, .lock = kViewLock, .view = mine});
   else if (a_question && announces_views(state_))
