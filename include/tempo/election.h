@@ -15,8 +15,10 @@
 // returns the time that is left: call it before every step, start no step that takes longer, and
 // pass the term to the resource, so that the resource can refuse a term smaller than the largest
 // one it has seen. The lease is released when `on_stop` returns: stop before it does. A program
-// that was suspended gets no `on_lead` for a term that is over when it continues. When tempod ends,
-// a leader leads until its lease ends.
+// that was suspended gets no `on_lead` for a term that is over when it continues.
+//
+// If tempod restarts while this program leads, `dispatch` connects again and the program leads on
+// in the same term, without a call of `on_stop`; otherwise it leads until its lease ends.
 //
 // One thread at a time uses an Election; only `dispatch` calls the callbacks. The destructor
 // withdraws the candidate. An Election made before a fork belongs to the parent: in the child it
@@ -75,6 +77,9 @@ class Election {
 
   // Readable when `dispatch` has work.
   int descriptor() const;
+  // The connection to tempod, which changes when tempod restarts. A process that has a copy of it
+  // keeps the candidate when this program dies.
+  int socket() const;
   // Reads the updates that have arrived, or that arrive within `wait` and before the descriptor
   // `cancel` is readable (-1: none), and calls the callbacks. Returns whether there was an update.
   // After `cancelled` the program may continue; any other error is final: the connection is closed.

@@ -478,7 +478,7 @@ std::string request_line(const Request& request) {
   if (request.above != 0) json.add("above", fmt::format("{}", request.above));
   if (request.verb == Verb::lock || request.verb == Verb::resume)
     json.add("name", request.name).add("shared", request.shared);
-  if (request.resumable) json.add("resumable", true);
+  if (request.resumable && locks(request.verb)) json.add("resumable", true);
   if (request.waited_ns != 0) json.add("waited_ns", request.waited_ns);
   if (request.verb == Verb::resume)
     json.add("token", fmt::format("{}", request.token))

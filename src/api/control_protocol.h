@@ -81,11 +81,11 @@ struct Request {
   bool shared = false;              // lock
   LockKind kind = LockKind::lease;  // lock
   std::int64_t lease_ns = 0;        // lock: requested lease time; 0: the default
-  bool resumable = false;           // lock: the client can resume it on another connection
+  bool resumable = false;           // lock, elect: the client can resume on another connection
   std::int64_t waited_ns = 0;       // lock: time that it waited for the lock on another connection
-  std::uint64_t token = 0;          // resume: of the lock
-  std::string session{};            // resume: as granted
-  std::int64_t until_ns = 0;        // resume: end of the lease as the client knows it
+  std::uint64_t token = 0;          // resume: of the lock; elect: term to resume; 0: none
+  std::string session{};            // resume, elect: as granted
+  std::int64_t until_ns = 0;        // resume, elect: end of the lease as the client knows it
   std::int64_t id = 0;      // lock, unlock, elect, ...: chosen by the client, per connection
   std::uint64_t above = 0;  // bootstrap_again: tokens begin above this one; 0: none given
   // forget, admit: name or id of a machine; status, members, locks, doctor, now: the member to ask,

@@ -71,8 +71,8 @@ GroupView view_in(const Json& json) {
 
 std::vector<std::string_view> group_members(Verb verb) {
   if (verb == Verb::elect)
-    return {"v",         "do",        "id",          "group", "capacity",
-            "criterion", "algorithm", "min_stay_ns", "once",  "keeps_lease"};
+    return {"v",           "do",   "id",          "group",     "capacity", "criterion", "algorithm",
+            "min_stay_ns", "once", "keeps_lease", "resumable", "term",     "session",   "until_ns"};
   if (verb == Verb::offer) return {"v", "do", "id", "capacity"};
   if (verb == Verb::stopped) return {"v", "do", "id"};
   if (verb == Verb::withdraw) return {"v", "do", "id", "job_done"};
@@ -117,9 +117,18 @@ Result<void, Refusal> read_group_request(const Json& json, Request& request) {
           R"({} needs "min_stay_ns", a whole number of nanoseconds, at most one year)", verb));
     request.min_stay_ns = *stay;
   }
+  if (request.verb == Verb::elect) {
+    request.token = number_in(json, "term");
+    request.session = json.text_at("session").value_or("");
+    request.until_ns = json.whole_at("until_ns").value_or(0);
+    const bool none = !json.has("term") && !json.has("session") && !json.has("until_ns");
+    if (!none && (request.token == 0 || request.session.empty() || request.until_ns <= 0))
+      return refuse(R"(elect needs all of "term", "session" and "until_ns" of the lead, or none)");
+  }
   for (const auto& [key, into] :
        {std::pair{"once", &request.once}, std::pair{"job_done", &request.once},
-        std::pair{"keeps_lease", &request.keeps_lease}}) {
+        std::pair{"keeps_lease", &request.keeps_lease},
+        std::pair{"resumable", &request.resumable}}) {
     if (!takes(key) || !json.has(key)) continue;
     const auto flag = json.flag_at(key);
     if (!flag) return refuse(fmt::format(R"("{1}" of {0} must be true or false)", verb, key));
@@ -139,6 +148,11 @@ void write_group_request(const Request& request, Json& json) {
     if (key == "once") json.add("once", request.once);
     if (key == "keeps_lease" && request.keeps_lease) json.add("keeps_lease", true);
     if (key == "job_done") json.add("job_done", request.once);
+    if (key == "resumable" && request.resumable) json.add("resumable", true);
+    if (request.token == 0) continue;
+    if (key == "term") json.add("term", fmt::format("{}", request.token));
+    if (key == "session") json.add("session", request.session);
+    if (key == "until_ns") json.add("until_ns", request.until_ns);
   }
 }
 
@@ -159,6 +173,7 @@ std::string election_line(const LeadershipUpdate& update) {
     json.add("until_ns", fmt::format("{}", update.until_ns));
   if (update.state == State::follows || update.state == State::job_done)
     json.add("leader", update.leader);
+  if (!update.session.empty()) json.add("session", update.session);
   return head().add("election", json).line();
 }
 
@@ -172,7 +187,8 @@ Result<LeadershipUpdate> election_of(const Reply& reply) {
                           .state = static_cast<LeadershipUpdate::State>(state - kStates.begin()),
                           .term = number_in(*json, "term"),
                           .until_ns = json->whole_at("until_ns").value_or(0),
-                          .leader = json->text_at("leader").value_or("")};
+                          .leader = json->text_at("leader").value_or(""),
+                          .session = json->text_at("session").value_or("")};
 }
 
 std::string groups_line(const std::vector<GroupView>& groups) {

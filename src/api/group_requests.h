@@ -32,6 +32,7 @@ struct LeadershipUpdate {
   std::uint64_t term = 0;     // leads, follows
   std::int64_t until_ns = 0;  // leads, extended, stop: on CLOCK_BOOTTIME
   std::string leader{};       // follows, job_done
+  std::string session{};      // leads: for `elect` after a restart; empty: it cannot resume
 
   bool operator==(const LeadershipUpdate&) const = default;
 };

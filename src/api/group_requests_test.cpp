@@ -60,6 +60,25 @@ TEST(GroupRequests, RoundTrip) {
   }
 }
 
+TEST(GroupRequests, LeadOn) {
+  const std::string begin(kElect, std::string_view(kElect).size() - 1);
+  const auto first = parse_request(begin + R"(,"resumable":true})");
+  ASSERT_TRUE(first);
+  EXPECT_TRUE(first->resumable);
+  EXPECT_EQ(*parse_request(request_line(*first)), *first);
+  const auto again = parse_request(begin + R"(,"term":"77","session":"s","until_ns":9})");
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->token, 77U);
+  EXPECT_EQ(again->session, "s");
+  EXPECT_EQ(again->until_ns, 9);
+  EXPECT_EQ(*parse_request(request_line(*again)), *again);
+  for (const char* part :
+       {R"("term":"77")", R"("term":"77","session":"s")", R"("session":"s","until_ns":9)",
+        R"("term":"x","session":"s","until_ns":9)"})
+    EXPECT_THAT(refused(begin + ',' + part + '}'), HasSubstr("or none")) << part;
+  EXPECT_THAT(refused(begin + R"(,"resumable":1})"), HasSubstr("true or false"));
+}
+
 TEST(GroupRequests, AreRefusedIfIncomplete) {
   EXPECT_EQ(without(""), "") << "complete";
   EXPECT_THAT(without("id"), HasSubstr("elect needs \"id\""));
@@ -84,6 +103,7 @@ TEST(GroupReplies, AreFormattedAndParsed) {
   for (const LeadershipUpdate& update :
        {LeadershipUpdate{.id = 1},
         LeadershipUpdate{.id = 2, .state = State::leads, .term = 1, .until_ns = 2},
+        LeadershipUpdate{.id = 2, .state = State::leads, .term = 1, .until_ns = 2, .session = "5e"},
         LeadershipUpdate{.id = 2, .state = State::stop, .until_ns = 2},
         LeadershipUpdate{.id = 2, .state = State::follows, .term = 9, .leader = "x"},
         LeadershipUpdate{.id = 2, .state = State::no_majority}})

@@ -17,6 +17,7 @@ namespace {
 using std::chrono::nanoseconds;
 
 constexpr std::int64_t kId = 1;  // a connection has one candidate
+constexpr nanoseconds kResumeEvery = std::chrono::milliseconds{20};
 
 ipc::Request request_of(ipc::Verb verb) {
   ipc::Request request{.verb = verb, .by_ns = {}, .to_ns = {}};
@@ -28,8 +29,15 @@ Error cancelled() { return {ErrorCode::cancelled, "the wait was cancelled"}; }
 
 }  // namespace
 
+ElectionConnection::ElectionConnection(client::Client client, std::string socket)
+    : ElectionConnection(std::move(client), boot_clock) {
+  socket_ = std::move(socket);
+}
 ElectionConnection::ElectionConnection(client::Client client, Clock clock)
-    : client_(std::move(client)), clock_(std::move(clock)), owner_(getpid()) {}
+    : client_(std::move(client)),
+      clock_(std::move(clock)),
+      events_(client_.descriptor()),
+      owner_(getpid()) {}
 
 std::optional<Error> ElectionConnection::stand(const std::string& group,
                                                const CandidateOptions& options,
@@ -42,6 +50,9 @@ std::optional<Error> ElectionConnection::stand(const std::string& group,
   request.min_stay_ns = options.min_stay.count();
   request.once = options.once;
   request.keeps_lease = options.keeps_lease;
+  // A lease that is kept until its end belongs to no connection.
+  request.resumable = !socket_.empty() && !options.keeps_lease;
+  candidacy_ = request;
   send(request);
   for (const nanoseconds end = boot_clock() + timeout;;) {
     // Later updates are left for `dispatch`, when the callbacks are set.
@@ -62,7 +73,8 @@ Expected<bool, Error> ElectionConnection::dispatch(nanoseconds wait, int cancel)
   if (in_child()) return Unexpected{closed_error()};
   for (const nanoseconds end = boot_clock() + wait;;) {
     bool handled = false;
-    while (!closed_ && handle_one()) handled = true;
+    if (lost_) reconnect();
+    while (!closed_ && !lost_ && handle_one()) handled = true;
     if (closed_) return Unexpected{*closed_};
     const nanoseconds left = end - boot_clock();
     if (handled || left <= nanoseconds{0}) return handled;
@@ -71,11 +83,74 @@ Expected<bool, Error> ElectionConnection::dispatch(nanoseconds wait, int cancel)
 }
 
 bool ElectionConnection::handle_one() {
-  const auto reply = client_.next(nanoseconds{0});
-  if (!reply) closed_ = public_error(reply.error());
+  const auto reply = client_.next_or_refusal(nanoseconds{0});
+  if (!reply) lose(public_error(reply.error()));
   if (!reply || !*reply) return false;
+  if ((*reply)->refusal) {
+    const ipc::Refusal& refusal = *(*reply)->refusal;
+    const Error error{public_code(refusal.code), refusal.message};
+    // tempod does not know the voters yet, or the lead is another process's.
+    if (resuming_ && refusal.code == ipc::Code::unavailable)
+      lose(error);
+    else
+      closed_ = error;
+    return false;
+  }
   if (const auto update = ipc::election_of(**reply); update && update->id == kId) receive(*update);
   return true;
+}
+
+// --- connecting again ---
+
+bool ElectionConnection::can_resume() const {
+  return !socket_.empty() && !session_.empty() && lead_term_ != 0 && until_ > clock_();
+}
+
+void ElectionConnection::lose(const Error& error) {
+  events_.forget(client_.descriptor());
+  if (!can_resume()) {
+    closed_ = error;
+    return;
+  }
+  // At once if the connection was good; a daemon that refuses is asked again later.
+  again_at_ = resuming_ ? clock_() + kResumeEvery : clock_();
+  events_.wake_at(again_at_);
+  lost_ = error;
+}
+
+void ElectionConnection::reconnect() {
+  if (clock_() < again_at_) return;
+  if (!can_resume()) {
+    closed_ = std::exchange(lost_, std::nullopt);
+    events_.do_not_wake();
+    return;
+  }
+  if (connect_again()) return;
+  again_at_ = clock_() + kResumeEvery;
+  events_.wake_at(again_at_);
+}
+
+bool ElectionConnection::connect_again() {
+  auto again = client::Client::connect(socket_, kResumeEvery);
+  if (!again) return false;
+  client_ = *std::move(again);
+  ipc::Request request = candidacy_;
+  request.token = lead_term_;
+  request.session = session_;
+  request.until_ns = until_.count();
+  if (const auto sent = client_.send(request); !sent) return false;
+  events_.do_not_wake();
+  events_.watch(client_.descriptor());
+  lost_.reset();
+  resuming_ = true;
+  return true;
+}
+
+// The lead is over for this program: tempod must hear of it even if the connection broke.
+void ElectionConnection::send_last(const ipc::Request& request) {
+  if (closed_ || in_child()) return;
+  if (!lost_ && client_.send(request)) return;
+  if (can_resume() && connect_again()) send(request);
 }
 
 void ElectionConnection::receive(const ipc::LeadershipUpdate& update) {
@@ -85,9 +160,14 @@ void ElectionConnection::receive(const ipc::LeadershipUpdate& update) {
       is_candidate_ = true;
       break;
     case State::leads:
-      term_ = 0;
-      elected_ = update.term;
-      until_ = nanoseconds{update.until_ns};
+      if (update.term != lead_term_) {
+        term_ = 0;
+        until_ = nanoseconds{0};
+        elected_ = lead_term_ = update.term;
+      }
+      session_ = update.session;
+      until_ = std::max(until_, nanoseconds{update.until_ns});
+      resuming_ = false;
       lead();
       break;
     case State::extended:
@@ -99,7 +179,8 @@ void ElectionConnection::receive(const ipc::LeadershipUpdate& update) {
       if (!requires_stop_confirmation) confirm_stopped();
       break;
     case State::lost:
-      until_ = nanoseconds{0};
+      end_lead();
+      resuming_ = false;
       stop();
       break;
     case State::follows:
@@ -133,28 +214,34 @@ void ElectionConnection::stop() {
 }
 
 void ElectionConnection::send(const ipc::Request& request) {
-  if (closed_ || in_child()) return;
-  if (const auto sent = client_.send(request); !sent) closed_ = public_error(sent.error());
+  if (closed_ || lost_ || in_child()) return;
+  if (const auto sent = client_.send(request); !sent) lose(public_error(sent.error()));
 }
 
 void ElectionConnection::set_capacity(std::int64_t capacity) {
   ipc::Request request = request_of(ipc::Verb::offer);
-  request.capacity = std::max<std::int64_t>(capacity, 0);
+  candidacy_.capacity = request.capacity = std::max<std::int64_t>(capacity, 0);
   if (is_candidate_) send(request);
 }
 
 void ElectionConnection::confirm_stopped() {
+  send_last(request_of(ipc::Verb::stopped));
+  end_lead();
+}
+
+void ElectionConnection::end_lead() {
   until_ = nanoseconds{0};
-  send(request_of(ipc::Verb::stopped));
+  lead_term_ = 0;
+  session_.clear();
 }
 
 void ElectionConnection::withdraw(bool job_done) {
   if (!is_candidate_ || in_child()) return;
   is_candidate_ = false;
-  until_ = nanoseconds{0};
   ipc::Request request = request_of(ipc::Verb::withdraw);
   request.once = job_done;
-  send(request);
+  send_last(request);
+  end_lead();
 }
 
 nanoseconds ElectionConnection::deadline() const { return in_child() ? nanoseconds{0} : until_; }
@@ -185,7 +272,7 @@ Expected<Election, Error> Election::stand(const std::string& group, const Candid
                                           const std::string& socket, nanoseconds timeout) {
   auto client = client::Client::connect(socket, timeout);
   if (!client) return Unexpected{public_error(client.error())};
-  return stand_on(std::make_unique<ElectionConnection>(*std::move(client)), group, options,
+  return stand_on(std::make_unique<ElectionConnection>(*std::move(client), socket), group, options,
                   timeout);
 }
 
@@ -213,6 +300,7 @@ void Election::on_no_majority(std::function<void()> call) {
 }
 
 int Election::descriptor() const { return connection_->descriptor(); }
+int Election::socket() const { return connection_->socket(); }
 Expected<bool, Error> Election::dispatch(nanoseconds wait, int cancel) {
   return connection_->dispatch(wait, cancel);
 }

@@ -151,6 +151,7 @@ void Worker::on_notice(const Host::Notice& notice) {
                  [this](const auto& one) { elections_.on_notice(one); }};
   const auto of_groups =
       Overloaded{[this](const Host::Groups::Acquire& acquire) { locks_.on_notice(acquire); },
+                 [this](const Host::Groups::Resume& resume) { locks_.on_notice(resume); },
                  [this](const Host::Groups::Release& release) { locks_.on_notice(release); },
                  [this](const auto& one) { groups_.on_notice(one); }};
   std::visit(Overloaded{[&](const Node::Notice& one) { std::visit(of_node, one); },

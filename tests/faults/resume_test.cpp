@@ -1,8 +1,8 @@
 // Locks that survive a restart of tempod. On each of three hosts a command runs under a lock of its
 // own, and on the next host another command waits for it. Every tempod is restarted in turn:
 // stopped and started, its worker killed, parent and worker killed. Each command ends by itself
-// under the token it began with, and the waiting command does not begin before. One trial in the
-// short version, 100 in `make soak`.
+// under the token it began with, and the waiting command does not begin before. One trial, or as
+// many as TEMPO_RESUME_TRIALS says: `make soak ONLY=resume` runs 100.
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
@@ -16,8 +16,13 @@
 namespace tempo::faults {
 namespace {
 
-constexpr Nanos kLongLease = 3s;
-constexpr Nanos kSpan = 16s;  // of a command: longer than all restarts of a trial
+int trials() {
+  const char* const count = std::getenv("TEMPO_RESUME_TRIALS");
+  return count == nullptr ? 1 : std::max(std::atoi(count), 1);
+}
+
+const Nanos kLongLease = trials() > 1 ? 3s : 2s;
+const Nanos kSpan = 5 * kLongLease + 1s;  // of a command: longer than all restarts of a trial
 
 class ResumedLock : public LockTrial {
  protected:
@@ -58,12 +63,12 @@ class ResumedLock : public LockTrial {
     std::uint64_t token = 0;
   };
   static std::vector<Pair> begin_trial() {
-    static int trials = 0;
-    ++trials;
+    static int begun = 0;
+    ++begun;
     std::vector<Pair> pairs(kHosts);
     for (std::uint32_t i = 0; i < kHosts; ++i) {
       Pair& pair = pairs[i];
-      pair.name = fmt::format("job-{}-{}", trials, i);
+      pair.name = fmt::format("job-{}-{}", begun, i);
       pair.file = site->directory() + '/' + pair.name;
       pair.holder = std::make_unique<Program>(
           under_lock(i, pair.name, {.file = pair.file + "-a", .span = kSpan}), pair.file + "-err");
@@ -103,8 +108,7 @@ TEST_F(ResumedLock, CommandsOutliveEveryDaemonInTurn) {
         host.kill_all();
         host.start();
       }};
-  const std::size_t trials = std::getenv("TEMPO_SOAK") != nullptr ? 100 : 1;
-  for (std::size_t trial = 0; trial < trials; ++trial) {
+  for (std::size_t trial = 0; trial < static_cast<std::size_t>(trials()); ++trial) {
     ASSERT_TRUE(site->wait(20s, all_ready)) << site->describe();
     std::vector<Pair> pairs = begin_trial();
     for (std::uint32_t i = 0; i < kHosts; ++i) {
@@ -197,6 +201,35 @@ TEST_F(ResumedLock, StaysExclusiveWhenTheWrapperIsKilledAfterwards) {
   const auto first = stamps_in(file + "-a");
   const auto second = stamps_in(file + "-b");
   ASSERT_TRUE(first && second);
+  EXPECT_GE(second->first, first->last) << "both commands ran";
+}
+
+// Another candidate stands by. The leader's worker dies, then its whole tempod is restarted.
+TEST_F(ResumedLock, TheLeaderLeadsOn) {
+  const std::string file = site->directory() + "/led";
+  const auto candidate = [&](std::uint32_t host, const char* suffix, Nanos span) {
+    std::vector<std::string> arguments{
+        TEMPO_BINARY,  "elect",    "--socket", site->host(host).socket(),
+        "--criterion", "weight=5", "led",      "--"};
+    for (std::string& argument : stamp_command({.file = file + suffix, .span = span}))
+      arguments.push_back(std::move(argument));
+    return arguments;
+  };
+  const Nanos span = 3 * kLongLease + 2s;
+  Program leader(candidate(0, "-a", span), file + "-err");
+  ASSERT_TRUE(site->wait(20s, [&] { return stamps_in(file + "-a").has_value(); }));
+  Program other(candidate(1, "-b", 20ms));
+  wait_for_registration();
+  site->host(0).kill_worker();
+  EXPECT_TRUE(site->wait(20s, all_ready)) << site->describe();
+  site->host(0).stop();
+  site->host(0).start();
+  EXPECT_EQ(leader.wait(), 0) << text_of(file + "-err");
+  EXPECT_EQ(other.wait(), 0);
+  const auto first = stamps_in(file + "-a");
+  const auto second = stamps_in(file + "-b");
+  ASSERT_TRUE(first && second);
+  EXPECT_GE(first->last - first->first, span - 1ms) << "the command was stopped";
   EXPECT_GE(second->first, first->last) << "both commands ran";
 }
 

@@ -162,9 +162,11 @@ class Candidacy {
   // Without tempod the command runs until its lease ends; then the guard stops it.
   void receive() {
     const auto alive = election_->dispatch();
-    if (guard_ && election_->term() != 0 && election_->deadline() != deadline_) {
+    const bool restarted = election_->socket() != connection_;
+    if (guard_ && election_->term() != 0 && (restarted || election_->deadline() != deadline_)) {
       deadline_ = election_->deadline();
-      guard_->extend(deadline_);
+      connection_ = election_->socket();
+      guard_->extend(deadline_, restarted ? connection_ : -1);
     }
     if (!alive || not_started_) leave();
   }
@@ -196,10 +198,11 @@ class Candidacy {
     line_.clear();
     print_state(state("leading").add("term", fmt::format("{}", term)));
     deadline_ = election_->deadline();
+    connection_ = election_->socket();
     auto guard = Guard::start({.command = arguments_->command,
                                .environment = {{"TEMPO_LEADER_TOKEN", fmt::format("{}", term)},
                                                {"TEMPO_GROUP", arguments_->group}},
-                               .connection = election_->descriptor(),
+                               .connection = connection_,
                                .deadline = deadline_,
                                .margin = *margin});
     if (!guard) {
@@ -256,6 +259,7 @@ class Candidacy {
   PeriodicRequest groups_;   // for `line_`
   bool majority_ = true;     // tempod has not reported that too few machines answer
   nanoseconds deadline_{0};  // of the guard
+  int connection_ = -1;      // the guard's, to tempod
   nanoseconds measure_at_ = boot_clock() + kMeasureEvery;
   nanoseconds rejoin_at_{0};
   bool not_started_ = false;  // elected too early or too late to start the command; stands again

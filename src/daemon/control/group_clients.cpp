@@ -4,9 +4,12 @@
 #include <utility>
 
 #include <fmt/core.h>
+#include <poll.h>
 
 #include "daemon/control/replies.h"
+#include "daemon/control/sessions.h"
 #include "platform/clocks/boot_clock.h"
+#include "platform/host.h"
 
 namespace tempo::daemon {
 
@@ -31,6 +34,8 @@ GroupClients::GroupClients(Worker& worker) : worker_(&worker) {
 GroupClients::~GroupClients() {
   worker_->groups().on_update({});
   worker_->groups().on_change({});
+  for (const auto& [user, claim] : claims_)
+    if (claim.client == nullptr) worker_->loop().forget(claim.watched->descriptor());
 }
 
 std::string GroupClients::answer(Connection& client, const ipc::Request& request) {
@@ -43,10 +48,12 @@ std::string GroupClients::answer(Connection& client, const ipc::Request& request
       if (claim == claims_.end())
         return refuse(request, ipc::Code::bad_request,
                       "this connection has no candidate with that id");
-      if (request.verb == ipc::Verb::offer)
+      if (request.verb == ipc::Verb::offer) {
         worker_->groups().command(GroupService::Offer{claim->first, request.capacity});
-      else
+      } else {
+        claim->second.end_lead();
         worker_->groups().command(GroupService::Stopped{claim->first});
+      }
       return "";
     }
     case ipc::Verb::withdraw:
@@ -94,16 +101,31 @@ std::string GroupClients::elect(Connection& client, const ipc::Request& request)
     return refuse(
         request, ipc::Code::unavailable,
         "too many candidates on this connection; withdraw some or open another connection");
+  GroupService::Stand stand{.group = request.name,
+                            .terms = {*criterion, *algorithm},
+                            .capacity = request.capacity,
+                            .min_stay = Nanos{request.min_stay_ns},
+                            .once = request.once};
+  if (request.token != 0) return resume(client, request, std::move(stand));
+  Claim claim{.client = &client,
+              .id = request.id,
+              .group = request.name,
+              .keeps_lease = request.keeps_lease};
+  if (request.resumable && !request.keeps_lease && worker_->locks().resumes())
+    claim.watched = ClientProcess::find(client.process());
+  if (claim.watched)
+    claim.session = {.number = sys::kernel_random() | 1, .process = claim.watched->identity()};
+  return this->stand(client, request, stand, std::move(claim));
+}
+
+std::string GroupClients::stand(Connection& client, const ipc::Request& request,
+                                const GroupService::Stand& stand, Claim claim) {
   const groups::UserId user{++last_user_};
-  claims_[user] = {.client = &client, .id = request.id, .keeps_lease = request.keeps_lease};
-  const auto stood =
-      worker_->groups().request(GroupService::Stand{.user = user,
-                                                    .group = request.name,
-                                                    .terms = {*criterion, *algorithm},
-                                                    .capacity = request.capacity,
-                                                    .min_stay = Nanos{request.min_stay_ns},
-                                                    .once = request.once});
-  if (!stood) {
+  GroupService::Stand numbered = stand;
+  numbered.user = user;
+  numbered.session = claim.session;
+  claims_[user] = std::move(claim);
+  if (const auto stood = worker_->groups().request(numbered); !stood) {
     claims_.erase(user);
     return refuse(request, ipc::Code::unavailable, stood.error());
   }
@@ -114,6 +136,59 @@ std::string GroupClients::elect(Connection& client, const ipc::Request& request)
             .term = known->term,
             .host = known->leader});
   return "";
+}
+
+// The client led on another connection: to this tempod, or to an earlier one.
+std::string GroupClients::resume(Connection& client, const ipc::Request& request,
+                                 GroupService::Stand stand) {
+  const auto session = session_of(request.session);
+  if (!session)
+    return refuse(request, ipc::Code::bad_request,
+                  R"("session" must be the text of the lead, unchanged)");
+  auto process = ClientProcess::find(client.process());
+  if (!process)
+    return refuse(request, ipc::Code::unavailable,
+                  "tempod cannot observe the process of this connection; try again");
+  const lock::lease::Session shown{.number = session->number, .process = process->identity()};
+  const auto found = std::ranges::find_if(
+      claims_, [&](const auto& entry) { return entry.second.session == shown; });
+  if (found != claims_.end()) {
+    Claim& claim = found->second;
+    if (claim.client == nullptr) worker_->loop().forget(claim.watched->descriptor());
+    claim.client = &client;
+    claim.id = request.id;
+    client.write(ipc::election_line({.id = request.id}));
+    if (claim.term == groups::kNoToken) return "";
+    client.write(ipc::election_line(leads(claim)));
+    if (!claim.stops) return "";
+    ipc::LeadershipUpdate stop = leads(claim);
+    stop.state = ipc::LeadershipUpdate::State::stop;
+    stop.session.clear();
+    return ipc::election_line(stop);
+  }
+  // Without voters it would end at once: the client asks again.
+  if (!worker_->locks().configured())
+    return refuse(request, ipc::Code::unavailable, worker_->locks().status());
+  const BootTime until{Nanos{request.until_ns}};
+  stand.lead = groups::Lead{
+      .term = groups::Token{request.token}, .origin = session->origin, .deadline = until};
+  return this->stand(client, request, stand,
+                     {.client = &client,
+                      .id = request.id,
+                      .group = request.name,
+                      .session = shown,
+                      .watched = std::move(process),
+                      .told_until = until});
+}
+
+ipc::LeadershipUpdate GroupClients::leads(const Claim& claim) {
+  ipc::LeadershipUpdate message{.id = claim.id,
+                                .state = ipc::LeadershipUpdate::State::leads,
+                                .term = std::to_underlying(claim.term),
+                                .until_ns = claim.until.time_since_epoch().count()};
+  if (claim.session.number != 0)
+    message.session = session_text({claim.session.number, claim.origin});
+  return message;
 }
 
 std::string GroupClients::withdraw(Connection& client, const ipc::Request& request) {
@@ -129,20 +204,44 @@ std::string GroupClients::withdraw(Connection& client, const ipc::Request& reque
 void GroupClients::disconnect(Connection& client) {
   watches_.erase(&client);
   std::vector<groups::UserId> gone;
-  for (auto claim = claims_.begin(); claim != claims_.end();) {
-    const auto current = claim++;
-    if (current->second.client != &client) continue;
-    if (current->second.keeps_lease)
-      lost_[current->first] = current->second.until;
-    else
-      gone.push_back(current->first);
-    claims_.erase(current);
+  for (auto& [user, claim] : claims_) {
+    if (claim.client != &client) continue;
+    const bool may_act = claim.term != groups::kNoToken || claim.told_until != BootTime{};
+    if (claim.keeps_lease || claim.session.number == 0 || !may_act || !claim.watched->runs()) {
+      gone.push_back(user);
+      continue;
+    }
+    claim.client = nullptr;
+    claim.told_until = std::max(claim.told_until, claim.until);
+    worker_->loop().watch(claim.watched->descriptor(), POLLIN,
+                          [this, user = user](short) { withdraw_user(user); });
   }
-  for (const groups::UserId user : gone) worker_->groups().command(GroupService::Withdraw{user});
+  for (const groups::UserId user : gone) {
+    const auto found = claims_.find(user);
+    if (!found->second.keeps_lease) {
+      withdraw_user(user);
+      continue;
+    }
+    lost_[user] = found->second.until;
+    claims_.erase(found);
+  }
+}
+
+void GroupClients::withdraw_user(groups::UserId user) {
+  const auto found = claims_.find(user);
+  if (found == claims_.end()) return;
+  if (found->second.client == nullptr) worker_->loop().forget(found->second.watched->descriptor());
+  claims_.erase(found);
+  worker_->groups().command(GroupService::Withdraw{user});
 }
 
 void GroupClients::withdraw_lost() {
   const BootTime now = sys::boot_clock();
+  std::vector<groups::UserId> late;
+  for (const auto& [user, claim] : claims_)
+    if (claim.client == nullptr && std::max(claim.told_until, claim.until) <= now)
+      late.push_back(user);
+  for (const groups::UserId user : late) withdraw_user(user);
   for (auto lost = lost_.begin(); lost != lost_.end();) {
     const auto current = lost++;
     if (current->second > now) continue;
@@ -155,8 +254,8 @@ void GroupClients::withdraw_lost() {
 void GroupClients::notify(const groups::LeadershipUpdate& update) {
   const auto found = claims_.find(update.user);
   if (found == claims_.end()) return;
-  if (update.deadline > found->second.until) found->second.until = update.deadline;
-  const Claim claim = found->second;
+  Claim& claim = found->second;
+  Connection* const client = claim.client;
   using Kind = groups::LeadershipUpdate::Kind;
   using NewState = ipc::LeadershipUpdate::State;
   ipc::LeadershipUpdate message{.id = claim.id,
@@ -165,15 +264,21 @@ void GroupClients::notify(const groups::LeadershipUpdate& update) {
                                 .leader = worker_->name_of(update.host)};
   switch (update.kind) {
     case Kind::leads:
-      message.state = NewState::leads;
+      claim.term = update.term;
+      claim.origin = update.origin;
+      claim.until = std::max(claim.until, update.deadline);
+      message = leads(claim);
       break;
     case Kind::extended:
+      claim.until = std::max(claim.until, update.deadline);
       message.state = NewState::extended;
       break;
     case Kind::stop:
+      claim.stops = true;
       message.state = NewState::stop;
       break;
     case Kind::lost:
+      claim.end_lead();
       message.state = NewState::lost;
       break;
     case Kind::follows:
@@ -184,10 +289,12 @@ void GroupClients::notify(const groups::LeadershipUpdate& update) {
       break;
     case Kind::job_done:
       message.state = NewState::job_done;
-      claims_.erase(found);
       break;
   }
-  claim.client->write(ipc::election_line(message));
+  if (client != nullptr) client->write(ipc::election_line(message));
+  if (update.kind != Kind::job_done) return;
+  if (client == nullptr) worker_->loop().forget(claim.watched->descriptor());
+  claims_.erase(found);
 }
 
 void GroupClients::notify_change(const std::string& group) {

@@ -1,16 +1,14 @@
 #include "daemon/control/lock_clients.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
-#include <string_view>
-#include <system_error>
 #include <utility>
 
 #include <fmt/core.h>
 #include <poll.h>
 
 #include "daemon/control/replies.h"
+#include "daemon/control/sessions.h"
 #include "platform/clocks/boot_clock.h"
 #include "platform/host.h"
 #include "protocol/lock/lock_client.h"
@@ -19,32 +17,6 @@ namespace tempo::daemon {
 namespace {
 
 constexpr Nanos kSoon{100us};  // a free lease is granted within this time
-
-constexpr std::size_t kSessionPart = 16;  // hexadecimal digits of a session's number and origin
-
-// The session of a grant as its client keeps it: its number, and the origin of its ballot.
-std::string session_text(std::uint64_t number, HostId origin) {
-  return fmt::format("{:016x}{:016x}", number, std::to_underlying(origin));
-}
-
-std::optional<std::uint64_t> hex_number(std::string_view text) {
-  std::uint64_t number = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number, 16);
-  if (failure != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
-struct SessionText {
-  std::uint64_t number = 0;
-  HostId origin = kNoHost;
-};
-std::optional<SessionText> session_of(std::string_view text) {
-  if (text.size() != 2 * kSessionPart) return std::nullopt;
-  const auto number = hex_number(text.substr(0, kSessionPart));
-  const auto origin = hex_number(text.substr(kSessionPart));
-  if (!number || !origin || *number == 0) return std::nullopt;
-  return SessionText{*number, HostId{*origin}};
-}
 
 std::string wanted_line(std::int64_t id) {
   return ipc::lock_line({.id = id, .state = ipc::LockUpdate::State::wanted});
@@ -303,7 +275,8 @@ ipc::LockUpdate LockClients::granted(const Claim& claim) {
                           .state = ipc::LockUpdate::State::granted,
                           .token = std::to_underlying(claim.token),
                           .until_ns = claim.until.time_since_epoch().count()};
-  if (claim.session.number != 0) message.session = session_text(claim.session.number, claim.origin);
+  if (claim.session.number != 0)
+    message.session = session_text({claim.session.number, claim.origin});
   return message;
 }
 

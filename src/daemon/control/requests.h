@@ -18,7 +18,8 @@ class Requests : public Answers {
   explicit Requests(Worker& worker);
 
   std::string answer(Connection& client, const std::string& line) override;
-  // Writes pending answers and the lines of streams.
+  // Writes pending answers and the lines of streams; ends the locks and leads of clients that did
+  // not connect again in time.
   void serve_streams() override {
     locks_.release_late();
     streams_.serve();

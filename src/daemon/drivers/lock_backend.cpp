@@ -21,6 +21,11 @@ void LockBackend::on_notice(const GroupService::Acquire& acquire) {
     host_->command(GroupService::Command{GroupService::LeaseRefused{acquire.client}});
 }
 
+// Such locks have no sessions.
+void LockBackend::on_notice(const GroupService::Resume& resume) {
+  host_->command(GroupService::Command{GroupService::LeaseRefused{resume.client}});
+}
+
 void LockBackend::deliver(const locks::LockUpdate& update) {
   using Kind = locks::LockUpdate::Kind;
   counts_.granted += update.kind == Kind::granted ? 1 : 0;

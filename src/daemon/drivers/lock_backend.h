@@ -31,6 +31,7 @@ class LockBackend {
   void on_update(OnUpdate on_update) { on_update_ = std::move(on_update); }
   void on_notice(const locks::LockService::Notice& notice);
   void on_notice(const groups::GroupService::Acquire& acquire);
+  void on_notice(const groups::GroupService::Resume& resume);
   void on_notice(const groups::GroupService::Release& release) { this->release(release.client); }
 
   // Updates follow, perhaps before this returns. The error says why the client cannot wait.

@@ -99,6 +99,10 @@ void Leadership::command(Turn<Leadership>& turn, const Command& command) {
       term_ = command.token;
       happen(turn, Event::granted);
       break;
+    case Command::Kind::resumed:
+      term_ = std::max(term_, command.token);
+      happen(turn, Event::resumed);
+      break;
     case Command::Kind::lost:
       happen(turn, Event::lost);
       break;

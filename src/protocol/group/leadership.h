@@ -96,6 +96,7 @@ struct Command {
     elected,   // result of an election: `node`; kNobody: it had no result
     defeated,  // result of an election that does not name the winner
     granted,   // the lease, with `token`
+    resumed,   // the lease of an earlier incarnation, with `token`
     lost,      // the lease
   };
   Kind kind = Kind::stand;

@@ -48,6 +48,7 @@ enum class Event : std::uint8_t {
   elected_other,
   // from the lease
   granted,
+  resumed,  // this host led before its daemon restarted, and its user still acts
   lost,
   // from timers
   patience_over,  // r times D: the better candidates are dead or cut off
@@ -101,6 +102,9 @@ inline constexpr Row kRows[] = {
   {"9b",  State::stand_by, Event::invited,        State::ask,      {Verb::ask_lease}},
 
   {"6",   State::ask,      Event::granted,        State::lead,     {Verb::reign}},
+  {"6a",  State::follow,   Event::resumed,        State::lead,     {Verb::reign}},
+  {"6a",  State::elect,    Event::resumed,        State::lead,     {Verb::reign}},
+  {"6a",  State::stand_by, Event::resumed,        State::lead,     {Verb::reign}},
   {"7",   State::ask,      Event::leader_shows,   State::follow,   {Verb::drop_lease}},
   {"8",   State::ask,      Event::no_majority,    State::elect,    {Verb::notify_no_majority, Verb::drop_lease, Verb::hold_election}},
 

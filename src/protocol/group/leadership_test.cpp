@@ -248,6 +248,20 @@ TEST(Leadership, AnnouncesTheFinishedJobForAWhile) {
   EXPECT_EQ(harness.machine().timers().first(), kNever);
 }
 
+// The lease of the daemon before the restart: no election decides.
+TEST(Leadership, LeadsOnAfterARestart) {
+  for (const bool elects : {false, true}) {
+    Harness harness;
+    harness.stand(100);
+    if (elects) harness.pass(1s);
+    harness.command({.kind = Kind::resumed, .token = Token{7}});
+    EXPECT_EQ(harness.machine().state(), State::lead);
+    EXPECT_EQ(harness.machine().term(), Token{7});
+    EXPECT_EQ(harness.elected(1), "") << "an election that others held meanwhile";
+    EXPECT_EQ(harness.machine().state(), State::lead);
+  }
+}
+
 TEST(Leadership, IsForgottenWithoutParticipants) {
   Harness harness;
   harness.leads(3, 9);

@@ -100,11 +100,14 @@ void GroupService::on_command(Turn<GroupService>& turn, const Stand& stand) {
     return refuse(Reason::other_criterion);
   group.terms = stand.terms;
   group.user = stand.user;
+  group.session = stand.session;
   lead(turn, place,
        {.kind = Leadership::Command::Kind::stand,
         .capacity = stand.capacity,
         .min_stay = stand.min_stay,
         .once = stand.once});
+  if (stand.lead && stand.session.number != 0 && !group.client)
+    resume_lease(turn, place, *stand.lead);
 }
 
 void GroupService::on_command(Turn<GroupService>& turn, const Offer& offer) {
@@ -122,6 +125,7 @@ void GroupService::on_command(Turn<GroupService>& turn, const Withdraw& withdraw
   const Place place = find(withdraw.user);
   if (place == groups_.end()) return;
   place->second.user.reset();  // it gets no further updates
+  if (place->second.resuming) release_lease(turn, place->second);
   using Kind = Leadership::Command::Kind;
   lead(turn, place, {.kind = withdraw.job_done ? Kind::finish : Kind::withdraw});
 }
@@ -140,25 +144,39 @@ void GroupService::on_command(Turn<GroupService>& turn, const LeaseUpdate& lease
   if (place == groups_.end()) return;
   Group& group = place->second;
   switch (lease.update.kind) {
-    case locks::LockUpdate::Kind::granted:
+    case locks::LockUpdate::Kind::granted: {
+      using Kind = Leadership::Command::Kind;
       group.deadline = lease.update.deadline;
+      group.origin = lease.update.origin;
+      const bool resumed = std::exchange(group.resuming, false);
       return lead(turn, place,
-                  {.kind = Leadership::Command::Kind::granted, .token = lease.update.token});
+                  {.kind = resumed ? Kind::resumed : Kind::granted, .token = lease.update.token});
+    }
     case locks::LockUpdate::Kind::extended:
       group.deadline = lease.update.deadline;
       return notify(turn, group,
                     {.kind = LeadershipUpdate::Kind::extended, .deadline = lease.update.deadline});
     case locks::LockUpdate::Kind::lost:
     case locks::LockUpdate::Kind::refused:
-      group.client.reset();
-      return lead(turn, place, {.kind = Leadership::Command::Kind::lost});
+      return end_lease(turn, place);
   }
 }
 
+// A lead that cannot be resumed ends for its user; it is a candidate like the others.
+void GroupService::end_lease(Turn<GroupService>& turn, Place place) {
+  Group& group = place->second;
+  group.client.reset();
+  if (std::exchange(group.resuming, false))
+    return notify(turn, group, {.kind = LeadershipUpdate::Kind::lost});
+  lead(turn, place, {.kind = Leadership::Command::Kind::lost});
+}
+
 // As if no voter answered.
-void GroupService::on_command(Turn<GroupService>& /*turn*/, const LeaseRefused& refused) {
+void GroupService::on_command(Turn<GroupService>& turn, const LeaseRefused& refused) {
   const Place place = find(refused.client);
-  if (place != groups_.end()) place->second.client.reset();
+  if (place == groups_.end()) return;
+  if (place->second.resuming) return end_lease(turn, place);
+  place->second.client.reset();
 }
 
 void GroupService::on_command(Turn<GroupService>& /*turn*/, const NetworkClock& clock) {
@@ -278,7 +296,10 @@ void GroupService::on_notice(Turn<GroupService>& turn, Place place,
       return release_lease(turn, group);
     case Kind::leads:
       return notify(turn, group,
-                    {.kind = Update::leads, .term = notice.token, .deadline = group.deadline});
+                    {.kind = Update::leads,
+                     .term = notice.token,
+                     .deadline = group.deadline,
+                     .origin = group.origin});
     case Kind::stop:
       return notify(turn, group, {.kind = Update::stop, .deadline = group.deadline});
     case Kind::lost:
@@ -304,10 +325,18 @@ void GroupService::request_lease(Turn<GroupService>& turn, Place place) {
   Group& group = place->second;
   release_lease(turn, group);
   group.client = locks::ClientId{locks::kGroupBit | (++last_client_ & ~locks::kGroupBit)};
-  turn.out.notify(Acquire{*group.client, lock_of(place->first)});
+  turn.out.notify(Acquire{*group.client, lock_of(place->first), group.session});
+}
+
+void GroupService::resume_lease(Turn<GroupService>& turn, Place place, const Lead& lead) {
+  Group& group = place->second;
+  group.client = locks::ClientId{locks::kGroupBit | (++last_client_ & ~locks::kGroupBit)};
+  group.resuming = true;
+  turn.out.notify(Resume{*group.client, lock_of(place->first), group.session, lead});
 }
 
 void GroupService::release_lease(Turn<GroupService>& turn, Group& group) {
+  group.resuming = false;
   if (const auto client = std::exchange(group.client, std::nullopt))
     turn.out.notify(Release{*client});
 }

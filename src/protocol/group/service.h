@@ -53,6 +53,14 @@ struct LeadershipUpdate {
   Token term = kNoToken;
   BootTime deadline{};
   HostId host = kNoHost;
+  HostId origin = kNoHost;  // leads: of the lease, for Lead
+};
+
+// The lead of a user under an earlier incarnation of this host's daemon.
+struct Lead {
+  Token term = kNoToken;
+  HostId origin = kNoHost;
+  BootTime deadline{};  // the last one that the user knows
 };
 
 enum class Reason : std::uint8_t {
@@ -119,6 +127,8 @@ class GroupService {
     Capacity capacity = 0;
     Nanos min_stay{0};
     bool once = false;
+    lock::lease::Session session{};  // number 0: the user cannot resume its lead
+    std::optional<Lead> lead{};      // the user leads since before a restart
   };
   struct Offer {
     UserId user{};
@@ -145,6 +155,13 @@ class GroupService {
   struct Acquire {
     locks::ClientId client{};
     std::string lock{};
+    lock::lease::Session session{};
+  };
+  struct Resume {
+    locks::ClientId client{};
+    std::string lock{};
+    lock::lease::Session session{};
+    Lead lead{};
   };
   struct Release {
     locks::ClientId client{};
@@ -157,8 +174,8 @@ class GroupService {
   using Time = BootTime;
   using Command = std::variant<Stand, Offer, Stopped, Withdraw, Resign, LeaseUpdate, LeaseRefused,
                                NetworkClock>;
-  using Notice =
-      std::variant<LeadershipUpdate, Acquire, Release, LeaderChanged, AlgorithmReplaced, Refused>;
+  using Notice = std::variant<LeadershipUpdate, Acquire, Resume, Release, LeaderChanged,
+                              AlgorithmReplaced, Refused>;
   using Parts = PartList<Leadership, Elections, RingElections, SignedElections>;
 
   struct Start {
@@ -207,6 +224,9 @@ class GroupService {
     std::optional<SignedElections> signs{};   // set if machines sign
     Terms terms{};                            // of the candidate here, or as last received
     std::optional<UserId> user{};             // the candidate
+    lock::lease::Session session{};           // its session; number 0: none
+    bool resuming = false;                    // `client` resumes the lead of an earlier incarnation
+    HostId origin = kNoHost;                  // of the lease, while it is held
     std::optional<locks::ClientId> client{};  // at the lock, while it is requested or held
     BootTime deadline{};                      // of the lease, while it is held
     bool replaced = false;            // the last election used another algorithm than configured
@@ -244,7 +264,9 @@ class GroupService {
   void hold(Turn<GroupService>& turn, Place place);
   Ring ring_of(const Group& group) const;
   void request_lease(Turn<GroupService>& turn, Place place);
+  void resume_lease(Turn<GroupService>& turn, Place place, const Lead& lead);
   static void release_lease(Turn<GroupService>& turn, Group& group);
+  void end_lease(Turn<GroupService>& turn, Place place);
   static void notify(Turn<GroupService>& turn, const Group& group, LeadershipUpdate update);
 
   // The end of the map: too many groups.

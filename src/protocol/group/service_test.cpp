@@ -64,6 +64,8 @@ class ServiceHarness : public MachineHarness<GroupService> {
   std::vector<wire::GroupBody> broadcasts;
   std::vector<std::pair<NodeId, wire::GroupBody>> sent;
   std::vector<LeadershipUpdate::Kind> updates;
+  LeadershipUpdate last{};
+  std::optional<GroupService::Resume> resumed{};
   std::string refusal;
   std::string lock_name;
 
@@ -84,7 +86,10 @@ class ServiceHarness : public MachineHarness<GroupService> {
       std::visit([&](const auto& notice) { on_notice(notice); }, output.notice);
     return "";
   }
-  void on_notice(const LeadershipUpdate& update) { updates.push_back(update.kind); }
+  void on_notice(const LeadershipUpdate& update) {
+    updates.push_back(update.kind);
+    last = update;
+  }
   void on_notice(const GroupService::Acquire& acquire) {
     if (!locks_here) {
       refused_client_ = acquire.client;
@@ -92,6 +97,7 @@ class ServiceHarness : public MachineHarness<GroupService> {
     }
     lock_name = acquire.lock;
   }
+  void on_notice(const GroupService::Resume& resume) { resumed = resume; }
   static void on_notice(const GroupService::Release& /*release*/) {}
   static void on_notice(const GroupService::LeaderChanged& /*changed*/) {}
   static void on_notice(const AlgorithmReplaced& /*replaced*/) {}
@@ -115,6 +121,44 @@ TEST(GroupService, WithoutLocksHasNoMajority) {
   ASSERT_EQ(harness.command(request(1, "web")), "");
   harness.pass(6s);
   EXPECT_THAT(harness.updates, ::testing::Contains(LeadershipUpdate::Kind::no_majority));
+}
+
+// A user that led before the daemon restarted.
+GroupService::Stand returning(std::uint32_t user, std::string_view group) {
+  GroupService::Stand stand = request(user, group);
+  stand.session = {.number = 5, .process = 6};
+  stand.lead = Lead{.term = Token{77}, .origin = id_of(3), .deadline = BootTime{1002s}};
+  return stand;
+}
+
+TEST(GroupService, ResumesALead) {
+  ServiceHarness harness;
+  ASSERT_EQ(harness.command(returning(1, "web")), "");
+  ASSERT_TRUE(harness.resumed);
+  EXPECT_EQ(harness.resumed->lock, "@group/web");
+  EXPECT_EQ(harness.resumed->session.number, 5U);
+  EXPECT_EQ(harness.resumed->lead.term, Token{77});
+  harness.command(GroupService::LeaseUpdate{
+      harness.resumed->client,
+      {.token = Token{77}, .origin = id_of(3), .deadline = BootTime{1004s}}});
+  EXPECT_EQ(harness.last.kind, LeadershipUpdate::Kind::leads);
+  EXPECT_EQ(harness.last.term, Token{77});
+  EXPECT_EQ(harness.last.origin, id_of(3));
+}
+
+TEST(GroupService, ALeadThatIsNotResumedIsLost) {
+  for (const bool refused : {false, true}) {
+    ServiceHarness harness;
+    ASSERT_EQ(harness.command(returning(1, "web")), "");
+    ASSERT_TRUE(harness.resumed);
+    const locks::ClientId client = harness.resumed->client;
+    if (refused)
+      harness.command(GroupService::LeaseRefused{client});
+    else
+      harness.command(GroupService::LeaseUpdate{client, {.kind = locks::LockUpdate::Kind::lost}});
+    EXPECT_EQ(harness.last.kind, LeadershipUpdate::Kind::lost);
+    EXPECT_TRUE(harness.machine().known("web")->stands) << "a candidate like the others";
+  }
 }
 
 // The next host on the ring is the one with the next larger id; the service sends only to it.

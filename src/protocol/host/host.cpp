@@ -139,7 +139,16 @@ void Host::on_group_notice(Turn<Host>& turn, const Groups::Notice& notice) {
   if (!locks_)
     turn.out.notify(notice);
   else if (const auto* acquire = std::get_if<Groups::Acquire>(&notice))
-    command_locks(turn, locks::Acquire{.client = acquire->client, .name = acquire->lock});
+    command_locks(
+        turn, locks::Acquire{
+                  .client = acquire->client, .name = acquire->lock, .session = acquire->session});
+  else if (const auto* resume = std::get_if<Groups::Resume>(&notice))
+    command_locks(turn, locks::Resume{.client = resume->client,
+                                      .name = resume->lock,
+                                      .session = resume->session,
+                                      .token = resume->lead.term,
+                                      .origin = resume->lead.origin,
+                                      .deadline = resume->lead.deadline});
   else if (const auto* release = std::get_if<Groups::Release>(&notice))
     command_locks(turn, locks::Release{release->client});
   else
