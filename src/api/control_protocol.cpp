@@ -29,7 +29,7 @@ constexpr auto kCodeNames =
 static_assert(kCodeNames.size() == std::to_underlying(Code::count));
 
 constexpr auto kLockStates = std::to_array<std::string_view>(
-    {"granted", "extended", "released", "lost", "refused", "wanted"});
+    {"granted", "extended", "released", "lost", "refused", "wanted", "busy"});
 static_assert(kLockStates.size() == std::to_underlying(LockUpdate::State::count));
 
 constexpr auto kLockKinds = std::to_array<std::string_view>({"lease", "silent", "explicit"});
@@ -70,7 +70,8 @@ std::vector<std::string_view> members_of(Verb verb) {
   if (verb == Verb::doctor) return {"v", "do", "all", "host"};
   if (asks_others(verb)) return {"v", "do", "host"};
   if (verb == Verb::lock)
-    return {"v", "do", "name", "shared", "id", "kind", "lease_ns", "resumable", "waited_ns"};
+    return {"v",    "do",       "name",      "shared",    "id",
+            "kind", "lease_ns", "resumable", "waited_ns", "no_wait"};
   if (verb == Verb::resume)
     return {"v", "do", "name", "shared", "id", "lease_ns", "token", "session", "until_ns"};
   if (verb == Verb::unlock) return {"v", "do", "id"};
@@ -158,10 +159,12 @@ Result<void, Refusal> read_lock(const Json& json, Request& request) {
     if (request.waited_ns < 0)
       return refuse(Code::bad_request, R"("waited_ns" must be a whole number, 0 or larger)");
   }
-  if (json.has("resumable")) {
-    const auto resumable = json.flag_at("resumable");
-    if (!resumable) return refuse(Code::bad_request, R"("resumable" must be true or false)");
-    request.resumable = *resumable;
+  for (const auto& [key, into] :
+       {std::pair{"resumable", &request.resumable}, std::pair{"no_wait", &request.no_wait}}) {
+    if (!json.has(key)) continue;
+    const auto flag = json.flag_at(key);
+    if (!flag) return refuse(Code::bad_request, fmt::format(R"("{}" must be true or false)", key));
+    *into = *flag;
   }
   if (request.verb == Verb::resume) {
     request.token = token_at(json);
@@ -480,6 +483,7 @@ std::string request_line(const Request& request) {
     json.add("name", request.name).add("shared", request.shared);
   if (request.resumable && locks(request.verb)) json.add("resumable", true);
   if (request.waited_ns != 0) json.add("waited_ns", request.waited_ns);
+  if (request.no_wait) json.add("no_wait", true);
   if (request.verb == Verb::resume)
     json.add("token", fmt::format("{}", request.token))
         .add("session", request.session)

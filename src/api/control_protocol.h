@@ -83,6 +83,7 @@ struct Request {
   std::int64_t lease_ns = 0;        // lock: requested lease time; 0: the default
   bool resumable = false;           // lock, elect: the client can resume on another connection
   std::int64_t waited_ns = 0;       // lock: time that it waited for the lock on another connection
+  bool no_wait = false;             // lock: refuse it at once if another client is inside
   std::uint64_t token = 0;          // resume: of the lock; elect: term to resume; 0: none
   std::string session{};            // resume, elect: as granted
   std::int64_t until_ns = 0;        // resume, elect: end of the lease as the client knows it
@@ -195,13 +196,24 @@ std::string findings_line(const std::vector<Finding>& findings,
 
 // A change of a lock that a connection holds or waits for.
 struct LockUpdate {
-  enum class State : std::uint8_t { granted, extended, released, lost, refused, wanted, count };
+  enum class State : std::uint8_t {
+    granted,
+    extended,
+    released,
+    lost,
+    refused,
+    wanted,
+    busy,
+    count
+  };
 
   std::int64_t id = 0;
-  State state = State::granted;  // wanted: an operator asks the holder to give the lock back
-  std::uint64_t token = 0;       // granted; 0: this kind of lock has none
-  std::int64_t until_ns = 0;     // granted, extended: end of the lease on CLOCK_BOOTTIME
-  std::string session{};         // granted: for `resume`; empty: the client cannot resume
+  // wanted: an operator asks the holder to give the lock back; busy: refused, because another
+  // client is inside and this one does not wait
+  State state = State::granted;
+  std::uint64_t token = 0;    // granted; 0: this kind of lock has none
+  std::int64_t until_ns = 0;  // granted, extended: end of the lease on CLOCK_BOOTTIME
+  std::string session{};      // granted: for `resume`; empty: the client cannot resume
 
   bool operator==(const LockUpdate&) const = default;
 };

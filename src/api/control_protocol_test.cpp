@@ -73,6 +73,9 @@ TEST(Requests, ForLocksAreParsed) {
             R"(bad-request: "waited_ns" must be a whole number, 0 or larger)");
   EXPECT_EQ(refused(R"({"v":1,"do":"lock","name":"x","id":1,"resumable":1})"),
             R"(bad-request: "resumable" must be true or false)");
+  const Request at_once = good(R"({"v":1,"do":"lock","name":"x","id":1,"no_wait":true})");
+  EXPECT_TRUE(at_once.no_wait);
+  EXPECT_EQ(good(request_line(at_once)), at_once);
   const Request resume = good(
       R"({"v":1,"do":"resume","name":"x","id":1,"shared":true,"token":"9","session":"s","until_ns":7})");
   EXPECT_EQ(resume.token, 9U);
@@ -124,7 +127,7 @@ TEST(Replies, ForLocksAreFormatted) {
 TEST(Replies, ForLocksRoundTrip) {
   using State = LockUpdate::State;
   for (const State state : {State::granted, State::extended, State::released, State::lost,
-                            State::refused, State::wanted}) {
+                            State::refused, State::wanted, State::busy}) {
     LockUpdate update{.id = 3, .state = state};
     if (state == State::granted) update.token = 1U << 31U;
     if (state == State::granted || state == State::extended) update.until_ns = 5;

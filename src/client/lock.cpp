@@ -153,6 +153,7 @@ ipc::Request LockConnection::lock_request(std::int64_t id, const Request& reques
   line.kind = request.kind;
   line.lease_ns = request.lease_ns;
   line.resumable = !socket_.empty() && request.kind == ipc::LockKind::lease;
+  line.no_wait = request.wait == nanoseconds{0} && request.kind == ipc::LockKind::lease;
   line.waited_ns = std::max(clock_() - request.asked, nanoseconds{0}).count();
   line.id = id;
   return line;
@@ -214,6 +215,9 @@ void LockConnection::receive_update(Request& request, const ipc::LockUpdate& upd
       request.error =
           Error{ErrorCode::refused,
                 "too many programs on this machine wait for this lock; try again later"};
+      break;
+    case State::busy:
+      request.error = Error{ErrorCode::timed_out, timeout_message(request.name, nanoseconds{0})};
       break;
     case State::wanted:
       request.wanted = true;

@@ -77,7 +77,8 @@ std::string LockClients::lock(Connection& client, const ipc::Request& request) {
        .kind = static_cast<locks::LockKind>(request.kind),
        .lease = Nanos{request.lease_ns},
        .session = claim.session,
-       .waited = Nanos{request.waited_ns}});
+       .waited = Nanos{request.waited_ns},
+       .no_wait = request.no_wait});
   if (!asked) {
     forget(holder);
     return refuse(request, ipc::Code::unavailable, asked.error());
@@ -308,7 +309,7 @@ void LockClients::notify(const locks::LockUpdate& update) {
       forget(update.client);
       break;
     case Kind::refused:
-      message.state = NewState::refused;
+      message.state = update.refusal == locks::Refusal::held ? NewState::busy : NewState::refused;
       forget(update.client);
       break;
   }

@@ -189,6 +189,7 @@ void EtcdLocks::receive_update(const ipc::LockUpdate& update) {
       return forget({.client = id, .kind = LockUpdate::Kind::refused});
     case Now::released:
     case Now::wanted:
+    case Now::busy:
     case Now::count:
       return;
   }

@@ -158,7 +158,7 @@ std::optional<Refusal> LeaseService::admit(Turn<LeaseService>& turn, const Acqui
   if (!id) return Refusal::too_many_locks;
   clients_[request.client] = {.lock = *id, .mode = request.mode, .since = turn.now};
   command_member(turn, MemberCommand::acquire(*id, request.client, request.mode, request.network_us,
-                                              request.lease, request.session));
+                                              request.lease, request.session, request.no_wait));
   return std::nullopt;
 }
 
@@ -242,6 +242,7 @@ void LeaseService::on_notice(Turn<LeaseService>& turn, const lock::lease::Notice
     if (notice.origin != kNobody) update.origin = hosts_->host_of(notice.origin);
   } else {
     update.kind = notice.kind == Kind::lost ? LockUpdate::Kind::lost : LockUpdate::Kind::refused;
+    if (notice.kind == Kind::busy) update.refusal = Refusal::held;
     update.lock = names_.name_of(notice.lock);
     clients_.erase(found);
   }

@@ -24,6 +24,7 @@ std::string refusal_text(Refusal refusal, std::string_view name, Nanos longest) 
   switch (refusal) {
     case Refusal::queue_full:
     case Refusal::no_voters:
+    case Refusal::held:
       return "";
     case Refusal::empty_name:
       return "the lock's name is empty; give it 1 to 64 characters";
@@ -63,7 +64,7 @@ std::string_view name_of(Refusal refusal) {
   constexpr auto kNames = std::to_array<std::string_view>(
       {"queue_full", "empty_name", "long_name", "bad_name", "lease_length", "too_many_clients",
        "too_many_locks", "no_voters", "witness", "used_as_lease", "used_as_silent",
-       "lease_of_other_kind", "no_vote"});
+       "lease_of_other_kind", "no_vote", "held"});
   static_assert(kNames.size() == std::to_underlying(Refusal::count));
   CHECK(refusal < Refusal::count);
   return kNames[std::to_underlying(refusal)];

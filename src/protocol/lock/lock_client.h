@@ -38,7 +38,8 @@ struct Acquire {
   std::uint64_t network_us = 0;  // lease: network time, as well as it is known, in microseconds
   Nanos lease{0};  // lease: its length, from kShortestLease to Rules::longest; 0: Rules::lease
   lock::lease::Session session{};  // lease; number 0: the client cannot resume
-  Nanos waited{0};  // lease: time that the client waited for the lock before a restart
+  Nanos waited{0};       // lease: time that the client waited for the lock before a restart
+  bool no_wait = false;  // lease: refuse it at once if another client is inside
 };
 
 // A client is inside since before a restart of this host's daemon. A grant with the same token
@@ -73,6 +74,7 @@ enum class Refusal : std::uint8_t {
   used_as_silent,  // or explicit: the request is for a lease
   lease_of_other_kind,
   no_vote,  // of this host, which silent and explicit locks need
+  held,     // another client is inside, and this one does not wait
   count
 };
 std::string_view name_of(Refusal refusal);  // for counters: "queue_full"
@@ -98,8 +100,8 @@ struct LockUpdate {
 // The defect of a lock name; unset: the name is valid.
 std::optional<Refusal> defect_of(std::string_view name);
 
-// The reason for users. `longest` is the longest lease. Empty: queue_full; or no_voters, where the
-// status of the locks says more.
+// The reason for users. `longest` is the longest lease. Empty: queue_full and held; or no_voters,
+// where the status of the locks says more.
 std::string refusal_text(Refusal refusal, std::string_view name, Nanos longest);
 
 // A lock that this host has state about.

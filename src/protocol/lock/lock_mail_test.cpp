@@ -81,12 +81,13 @@ TEST(LockMail, KeepsTheClientsInside) {
                   .held = true,
                   .resumed = true,
                   .confirmed = true,
+                  .no_wait = true,
                   .sub = 6};
   message.inside.push_back({.sub = 6, .session = {.number = 7, .process = 8}});
   const auto read = message_of(body_of(message, members(), "door"), members(), LockId{7});
   ASSERT_TRUE(read);
   EXPECT_EQ(read->sub, 6U);
-  EXPECT_TRUE(read->resumed && read->confirmed);
+  EXPECT_TRUE(read->resumed && read->confirmed && read->no_wait);
   EXPECT_EQ(read->inside, message.inside);
 }
 

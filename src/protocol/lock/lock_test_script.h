@@ -82,6 +82,8 @@ inline std::string text_of(const wire::LockBody& body) {
   for (const wire::LockInsider& insider : body.inside.clients)
     text += fmt::format(" inside {}.{}", body.ballot.count, insider.sub);
   if (body.confirmed) text += " confirmed";
+  if (body.no_wait) text += " no-wait";
+  if (kind == Kind::refuse && body.held) text += " held";
   if (kind == Kind::ask && body.shared) text += " shared";
   if (body.length != Nanos{0}) text += " length " + span_text(body.length);
   if (kind == Kind::refuse) text += fmt::format(" {}", name_of(lock::lease::Why{body.why}));
@@ -128,9 +130,10 @@ inline std::string text_of(const LockUpdate& update) {
       return fmt::format("{} lost", client);
     case LockUpdate::Kind::refused:
       return fmt::format("{} refused: {}", client,
-                         update.refusal == Refusal::queue_full ? "too many clients wait"
-                         : update.refusal == Refusal::no_voters
-                             ? "the voters are not known yet"
+                         update.refusal == Refusal::queue_full  ? "too many clients wait"
+                         : update.refusal == Refusal::no_voters ? "the voters are not known yet"
+                         : update.refusal == Refusal::held
+                             ? "held"
                              : refusal_text(update.refusal, update.lock, 2s));
   }
   return "";
@@ -242,6 +245,7 @@ inline Result<Acquire> acquire_of(ScriptWords& words, BootTime now) {
     TRY(lease, parse_span(words.take()));
     acquire.lease = lease;
   }
+  if (words.take("no-wait")) acquire.no_wait = true;
   if (words.take("session")) {
     TRY(session, session_of(words));
     acquire.session = session;

@@ -233,6 +233,7 @@ struct LockBody {
   bool held = false;
   bool resumed = false;
   bool confirmed = false;
+  bool no_wait = false;
   LockName name{};  // empty: concerns all locks
   std::uint32_t view = 0;
   std::uint32_t boot = 0;
@@ -262,7 +263,7 @@ struct LockBody {
     io.fixed(kFixedBytes);
     io.kind(self.kind, kKinds);
     io.below(self.why, kWhys);
-    io.flags(self.shared, self.held, self.resumed, self.confirmed);
+    io.flags(self.shared, self.held, self.resumed, self.confirmed, self.no_wait);
     const auto waiting = io.length(self.waiting);
     const auto ends = io.length(self.ends);
     const auto name = io.length(self.name);

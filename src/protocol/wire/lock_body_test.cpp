@@ -118,11 +118,11 @@ TEST(LockBody, EncodesClientsInside) {
   Datagram datagram{.header = sample_header()};
   LockBody& body = datagram.body.emplace<LockBody>();
   body.kind = 9;
-  body.held = body.resumed = body.confirmed = true;
+  body.held = body.resumed = body.confirmed = body.no_wait = true;
   body.inside.sub = 3;
   body.inside.clients.push_back({.sub = 2, .session = 0x0405, .process = 0x0607});
   using namespace std::string_literals;
-  EXPECT_EQ(written(datagram).substr(2, 3), "\x09\0\x0e"s) << "kind, why, flags";
+  EXPECT_EQ(written(datagram).substr(2, 3), "\x09\0\x1e"s) << "kind, why, flags";
   EXPECT_EQ(written(datagram).substr(2 + 94),
             "\x14\x19"    // 5 + 20
             "\1\0\0\0\3"  // one client, sub 3

@@ -282,6 +282,7 @@ void Cluster::on_notice(NodeId site, const Notice& notice) {
     case Notice::Kind::view:
       enter_view(notice.view);
       break;
+    case Notice::Kind::busy:
     case Notice::Kind::retired:
       break;
   }

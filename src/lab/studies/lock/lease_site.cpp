@@ -211,6 +211,7 @@ void LeaseSite::on_notice(Turn<LeaseSite>& turn, const lock::lease::Notice& noti
       break;
     case Kind::refused:
     case Kind::view:
+    case Kind::busy:
     case Kind::retired:
       break;
   }

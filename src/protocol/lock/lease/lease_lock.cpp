@@ -46,9 +46,26 @@ void Lock::admit(Scope& scope, const Command& command) {
        .mode = command.mode,
        .ticket = scope.state.next_ticket(command.network_us, peers_.largest_ticket()),
        .length = command.length == Nanos{0} ? rules.lease : std::min(command.length, rules.longest),
-       .insider = {.session = command.session}});
+       .insider = {.session = command.session},
+       .no_wait = command.no_wait});
   serve(scope);
+  if (occupied(command.mode) || !scope.state.asks(scope.now())) refuse_impatient(scope);
   if (own_waits() && !lease_) ask_or_attempt(scope);
+}
+
+// Whether a lease held here cannot be given now to a client of this mode, here or elsewhere.
+bool Lock::occupied(Mode mode) const {
+  return lease_ && (lease_->resumed || (inside() && conflict(lease_->mode, mode)));
+}
+
+// Clients that do not wait get an answer within a round trip: the holder itself says that it cannot
+// give up the lease.
+void Lock::refuse_impatient(Scope& scope) {
+  std::erase_if(clients_, [&](const Client& client) {
+    if (client.inside || !client.no_wait) return false;
+    notify(scope, {.kind = Notice::Kind::busy, .client = client.id, .mode = client.mode});
+    return true;
+  });
 }
 
 void Lock::release(Scope& scope, ClientId client) {
@@ -227,8 +244,9 @@ void Lock::receive_ask(Scope& scope, NodeId from, const Message& message) {
   const std::optional<Why> why = decide(scope, from, request, place_of(from, message.waiting));
   if (why == Why::none) peers_.forget_attempt(from);
   const bool named = (message.named & scope.state.view().bit_of(scope.self())) != 0;
-  if (why && (named || why == Why::low))
-    answer(scope, {from, message.boot, message.k}, message.ballot, *why);
+  const bool busy = message.no_wait && occupied(message.mode) && why != Why::none;
+  if (busy || (why && (named || why == Why::low)))
+    answer(scope, {from, message.boot, message.k}, message.ballot, why.value_or(Why::busy), busy);
   if (message.held && message.mode == Mode::shared)
     decide_pending(scope);  // it may have been X until now
   pass_again(scope, from, message);
@@ -286,6 +304,7 @@ void Lock::receive_refuse(Scope& scope, NodeId from, const Message& message) {
   if (scope.rules().suppress_replies) scope.state.answered |= scope.state.view().bit_of(from);
   if (!attempt_ || attempt_->ballot != message.ballot) return;
   attempt_->answered = scope.state.view().available;
+  if (message.held) refuse_impatient(scope);
   if (message.why != Why::low) return;
   // The next lock without state would be refused in the same way.
   scope.state.floor = std::max(scope.state.floor, message.top);

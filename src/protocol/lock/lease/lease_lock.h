@@ -53,13 +53,14 @@ struct Client {
   std::uint64_t ticket = 0;
   Nanos length{0};  // length of the lease it wants
   bool inside = false;
-  Insider insider{};  // its session; inside: the sub of its token, if it has a session
+  Insider insider{};     // its session; inside: the sub of its token, if it has a session
+  bool no_wait = false;  // it does not wait for another client
 
   static constexpr auto fields(auto list) {
     using M = Client;
     return list(field<&M::id>("id"), field<&M::mode>("mode"), field<&M::ticket>("ticket"),
                 field<&M::length>("length"), field<&M::inside>("inside"),
-                field<&M::insider>("insider"));
+                field<&M::insider>("insider"), field<&M::no_wait>("no_wait"));
   }
 };
 
@@ -70,7 +71,7 @@ struct Returning {
   BootTime deadline{};
   Voters in_favour = 0;
   Voters confirmed = 0;  // those of them that know that the client is inside
-  BootTime again_at{};     // when RESUME is sent again
+  BootTime again_at{};   // when RESUME is sent again
 
   static constexpr auto fields(auto list) {
     using M = Returning;
@@ -206,6 +207,8 @@ class Lock {
   void on_retry(Scope& scope);
 
   void admit(Scope& scope, const Command& command);
+  bool occupied(Mode mode) const;
+  void refuse_impatient(Scope& scope);
   void ask_or_attempt(Scope& scope);
 
   static bool reserve(Scope& scope, std::uint64_t count);
@@ -233,7 +236,7 @@ class Lock {
   void ask(Scope& scope, bool held);
   void send_free(Scope& scope, const Ballot& ballot);
   void send_pass(Scope& scope);
-  void answer(Scope& scope, const Address& to, const Ballot& ballot, Why why);
+  void answer(Scope& scope, const Address& to, const Ballot& ballot, Why why, bool held = false);
   Voters helpers(const Scope& scope) const;
 
   // Receiving (section 6).

@@ -301,6 +301,8 @@ void Lock::ask(Scope& scope, bool held) {
                   .resumed = held && lease_->resumed,
                   .named = named,
                   .over_at = scope.state.over_at(scope.now(), length_)};
+  message.no_wait = std::ranges::any_of(
+      clients_, [](const Client& client) { return !client.inside && client.no_wait; });
   if (held) {
     renew_at_ = scope.now() + scope.rules().renew_gap(length_);
     register_at_ = kNever;
@@ -356,7 +358,7 @@ void Lock::free_lease(Scope& scope) {
   decide_pending(scope);
 }
 
-void Lock::answer(Scope& scope, const Address& to, const Ballot& ballot, Why why) {
+void Lock::answer(Scope& scope, const Address& to, const Ballot& ballot, Why why, bool held) {
   Message message{.kind = why == Why::none ? Kind::grant : Kind::refuse,
                   .lock = scope.lock,
                   .view = scope.state.view().number,
@@ -371,6 +373,7 @@ void Lock::answer(Scope& scope, const Address& to, const Ballot& ballot, Why why
   if (why != Why::none) {
     message.top = top();
     message.why = why;
+    message.held = held;
   }
   scope.turn.out.send(to.member, message);
 }

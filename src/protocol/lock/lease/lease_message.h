@@ -188,12 +188,14 @@ struct Message {
 
   Ballot ballot{};              // all but QUERY and RECORD
   Mode mode = Mode::exclusive;  // ASK, RESUME
-  bool held = false;            // ASK, RESUME: extend the lease of this ballot
-  bool resumed = false;         // ASK: that lease was resumed
-  bool confirmed = false;       // GRANT of a RESUME: the sender knows that the client is inside
-  Nanos length{0};              // ASK, FREE, PASS, RESUME: length of the wanted lease; 0: L
-  Voters named = 0;             // ASK: voters that shall answer
-  Nanos over_at{0};             // ASK: A, the network time at which the lease is over; 0: unknown
+  bool held = false;  // ASK, RESUME: extend the lease of this ballot; REFUSE: the sender holds the
+                      // lease and cannot give it up now
+  bool resumed = false;    // ASK: that lease was resumed
+  bool confirmed = false;  // GRANT of a RESUME: the sender knows that the client is inside
+  bool no_wait = false;    // ASK: for a client that does not wait
+  Nanos length{0};         // ASK, FREE, PASS, RESUME: length of the wanted lease; 0: L
+  Voters named = 0;        // ASK: voters that shall answer
+  Nanos over_at{0};        // ASK: A, the network time at which the lease is over; 0: unknown
 
   Boot to_boot{};          // GRANT, REFUSE, PASS: boot of the addressed member
   std::uint32_t to_k = 0;  // GRANT, REFUSE, PASS: the multicast of that member that this answers
@@ -219,8 +221,8 @@ struct Message {
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
     auto& [kind, lock, view, boot, record, process, k, waiting, ends, ballot, mode, held, resumed,
-           confirmed, length, named, over_at, to_boot, to_k, top, why, target, sub, left, ticket,
-           standings, inside, nonce, reserve, set, next, claims] = self;
+           confirmed, no_wait, length, named, over_at, to_boot, to_k, top, why, target, sub, left,
+           ticket, standings, inside, nonce, reserve, set, next, claims] = self;
     visit("kind", kind);
     visit("lock", lock);
     visit("view", view);
@@ -247,6 +249,7 @@ struct Message {
     visit("standings", standings);
     visit("resumed", resumed);
     visit("confirmed", confirmed);
+    visit("no_wait", no_wait);
     visit("inside", inside);
     visit("nonce", nonce);
     visit("reserve", reserve);
@@ -292,6 +295,7 @@ struct Command {
   std::uint64_t network_us = 0;  // acquire: network time, as well as it is known, in microseconds
   Nanos length{0};               // acquire, resume: length of its lease, at most Lmax; 0: L
   Session session{};             // acquire, resume; number 0: the client cannot resume
+  bool no_wait = false;          // acquire: refuse it if another client is inside
   Ballot ballot{};               // resume: of the client's grant
   std::uint32_t sub = 0;         // resume: of the client's token
   BootTime deadline{};           // resume: the client's last deadline
@@ -302,14 +306,15 @@ struct Command {
   Nanos latest{0};               // time
 
   static Command acquire(LockId lock, ClientId client, Mode mode, std::uint64_t network_us,
-                         Nanos length = Nanos{0}, Session session = {}) {
+                         Nanos length = Nanos{0}, Session session = {}, bool no_wait = false) {
     return {.kind = Kind::acquire,
             .lock = lock,
             .client = client,
             .mode = mode,
             .network_us = network_us,
             .length = length,
-            .session = session};
+            .session = session,
+            .no_wait = no_wait};
   }
   static Command release(LockId lock, ClientId client) {
     return {.kind = Kind::release, .lock = lock, .client = client};
@@ -334,6 +339,7 @@ struct Notice {
     extended,  // every client inside this lock has a later deadline
     lost,      // the client is no longer inside
     refused,   // too many clients of this lock at this member; of @view: the change is impossible
+    busy,      // another client is inside, and this one does not wait
     view,      // `view` is in force at this member
     retired,   // the voters have confirmed another record of this member: it votes no more
   };
