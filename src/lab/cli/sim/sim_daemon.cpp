@@ -120,6 +120,7 @@ struct Sum {
   std::uint64_t violating = 0;
   std::uint64_t events = 0;
   std::uint64_t entries = 0;
+  std::uint64_t resumes = 0;
   std::uint64_t terms = 0;
   std::uint64_t masters = 0;
   std::uint64_t accidents = 0;
@@ -133,6 +134,7 @@ struct Sum {
     ++runs;
     events += outcome.events;
     entries += outcome.entries;
+    resumes += outcome.resumes;
     terms += outcome.terms;
     masters += outcome.masters;
     accidents += outcome.accidents;
@@ -160,6 +162,7 @@ Json json_of(const Sum& sum, double years, const std::string& replay) {
       .add("violating_runs", sum.violating)
       .add("events", sum.events)
       .add("lock_entries", sum.entries)
+      .add("resumes", sum.resumes)
       .add("group_terms", sum.terms)
       .add("masters", sum.masters)
       .add("accidents", sum.accidents)
@@ -191,6 +194,7 @@ std::string table_text(const Sum& sum, double years) {
   row("runs that violate a property", sum.violating);
   row("events", sum.events);
   row("entries into locks", sum.entries);
+  row("locks and leads resumed", sum.resumes);
   row("terms of group leaders", sum.terms);
   row("times a node became master", sum.masters);
   row("accidents of records", sum.accidents);

@@ -279,13 +279,13 @@ std::string scenario_names() {
 
 std::string_view name_of(Event::Kind kind) {
   static constexpr std::array kNames{
-      "acquire", "stand",      "die",      "offer",      "crash",    "reboot",   "pause",
-      "suspend", "blackout",   "resign",   "partition",  "one-way",  "step",     "rate",
-      "slew",    "slow-disk",  "damage",   "accident",   "set-time", "attack",   "split",
-      "meet",    "clone",      "power-on", "quit",       "leave",    "deadline", "restart",
-      "resume",  "heal",       "hear",     "disk-works", "stopped",  "calm",     "attack-begins",
-      "replay",  "attack-ends"};
-  static_assert(kNames.size() == std::to_underlying(Event::Kind::attack_ends) + 1);
+      "acquire", "stand",       "die",      "offer",      "crash",    "reboot",   "pause",
+      "suspend", "blackout",    "resign",   "partition",  "one-way",  "step",     "rate",
+      "slew",    "slow-disk",   "damage",   "accident",   "set-time", "attack",   "split",
+      "meet",    "clone",       "power-on", "quit",       "leave",    "deadline", "restart",
+      "resume",  "heal",        "hear",     "disk-works", "stopped",  "calm",     "attack-begins",
+      "replay",  "attack-ends", "come-back"};
+  static_assert(kNames.size() == std::to_underlying(Event::Kind::come_back) + 1);
   return kNames[std::to_underlying(kind)];
 }
 

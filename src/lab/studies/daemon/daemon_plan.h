@@ -124,6 +124,7 @@ struct Event {
     attack_begins,
     replay,
     attack_ends,
+    come_back,
   };
   Kind kind = Kind::acquire;
   std::uint32_t which = 0;

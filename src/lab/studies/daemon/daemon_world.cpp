@@ -42,6 +42,7 @@ constexpr std::uint32_t kNonces = 200;    // of the first host's nonces; the oth
 constexpr WallTime kWallStart{1'700'000'000s};
 constexpr Nanos kRound = 10ms;         // between two rounds of the attacker
 constexpr Nanos kMaxStepError = 50ms;  // of a step to the master's time
+constexpr Nanos kComesBack = 5ms;      // step of the times at which clients connect again
 constexpr Nanos kLongestWait = 10s;    // for the entry into a lock for which clients wait
 constexpr std::array kKinds{LockKind::lease, LockKind::lease, LockKind::silent,
                             LockKind::explicit_replies};
@@ -91,11 +92,15 @@ class Cluster : public NoWatch {
     std::uint32_t lock = 0;     // lock or group
     std::uint32_t ledger = 0;   // of that lock, in the voting set of the host
     Mode mode = Mode::exclusive;
-    Nanos span{0};        // of its stay
-    BootTime deadline{};  // of its host
-    bool acts = false;    // stands: it leads
-    bool orphan = false;  // the daemon that served it is dead
-    Instant since{};      // waits: when it asked
+    Nanos span{0};                  // of its stay
+    BootTime deadline{};            // of its host
+    bool acts = false;              // stands: it leads
+    bool orphan = false;            // the daemon that served it is dead
+    bool returning = false;         // inside: its new daemon resumes the lock
+    groups::Capacity capacity = 0;  // stands
+    tempo::lock::Token token{};     // of its grant or its term
+    HostId origin = kNoHost;        // of the same
+    Instant since{};                // waits: when it asked
   };
   struct Machine {
     std::vector<Host::Command> inbox{};  // commands that wait for a paused daemon
@@ -135,6 +140,10 @@ class Cluster : public NoWatch {
   void send(NodeId id, const Host::Command& command);
   void acquire(const Event& event);
   void stand(const Event& event);
+  void send_stand(std::uint32_t which, const std::optional<groups::Lead>& lead);
+  tempo::lock::lease::Session session_of(std::uint32_t which) const;
+  void come_back(std::uint32_t which);
+  void returned(std::uint32_t which, tempo::lock::Token token, BootTime deadline);
   void go_idle(std::uint32_t which);
   void end(std::uint32_t which, bool by_itself);
   void plan(Nanos after, Event event) { world_.plan(world_.now() + after, event); }
@@ -354,7 +363,7 @@ void Cluster::acquire(const Event& event) {
   client.lock = event.lock;
   client.mode = event.number == 1 ? Mode::shared : Mode::exclusive;
   client.span = event.span;
-  client.orphan = false;
+  client.orphan = client.returning = false;
   client.since = world_.now();
   client.ledger = client.lock + kLocks * set_of(host(client.host));
   ledgers_[client.ledger].asked(event.which, world_.now());
@@ -362,7 +371,52 @@ void Cluster::acquire(const Event& event) {
   send(client.host, Host::Locks::Command{locks::Acquire{.client = ClientId{number_of(event.which)},
                                                         .name = lock_name(event.lock),
                                                         .mode = client.mode,
-                                                        .kind = kKinds[event.lock]}});
+                                                        .kind = kKinds[event.lock],
+                                                        .session = session_of(event.which)}});
+}
+
+// Half of the clients can resume their leases after a restart of their daemons.
+tempo::lock::lease::Session Cluster::session_of(std::uint32_t which) const {
+  const Client& client = clients_[which];
+  const bool lease =
+      client.state == Client::State::stands || kKinds[client.lock] == LockKind::lease;
+  if (!lease || which % 2 != 0) return {};
+  return {.number = number_of(which), .process = which + 1};
+}
+
+// The client connects to the new daemon of its host.
+void Cluster::come_back(std::uint32_t which) {
+  Client& client = clients_[which];
+  const bool may_act = client.state == Client::State::inside || client.acts;
+  if (!client.orphan || client.returning || !may_act || !world_.up(client.host) ||
+      world_.boot_now(client.host) >= client.deadline)
+    return;
+  client.returning = true;
+  if (client.state == Client::State::stands) {
+    client.orphan = false;
+    send_stand(which, groups::Lead{client.token, client.origin, client.deadline});
+  } else {
+    send(client.host, Host::Locks::Command{locks::Resume{.client = ClientId{number_of(which)},
+                                                         .name = lock_name(client.lock),
+                                                         .mode = client.mode,
+                                                         .session = session_of(which),
+                                                         .token = client.token,
+                                                         .origin = client.origin,
+                                                         .deadline = client.deadline}});
+  }
+}
+
+// It has its lock or its lead again.
+void Cluster::returned(std::uint32_t which, tempo::lock::Token token, BootTime deadline) {
+  Client& client = clients_[which];
+  client.orphan = client.returning = false;
+  ++outcome_.resumes;
+  if (token != client.token)
+    violated("same-token", fmt::format("client {} resumed {} with another token", which + 1,
+                                       std::to_underlying(client.token)));
+  if (world_.boot_now(client.host) >= client.deadline)
+    violated("same-token", fmt::format("client {} resumed after its deadline", which + 1));
+  client.deadline = std::max(client.deadline, deadline);
 }
 
 void Cluster::stand(const Event& event) {
@@ -373,13 +427,22 @@ void Cluster::stand(const Event& event) {
   client.lock = event.lock;
   client.acts = client.orphan = false;
   plan(event.span, {.kind = Event::Kind::quit, .which = event.which, .turn = client.request});
+  client.capacity = static_cast<groups::Capacity>(event.number);
+  client.returning = false;
+  send_stand(event.which, std::nullopt);
+}
+
+void Cluster::send_stand(std::uint32_t which, const std::optional<groups::Lead>& lead) {
+  const Client& client = clients_[which];
   send(client.host, Host::Groups::Command{Host::Groups::Stand{
-                        .user = groups::UserId{number_of(event.which)},
-                        .group = group_name(event.lock),
+                        .user = groups::UserId{number_of(which)},
+                        .group = group_name(client.lock),
                         .terms = {groups::Criterion::weight,
-                                  event.lock == 0 ? groups::Algorithm::b1 : groups::Algorithm::c},
-                        .capacity = static_cast<groups::Capacity>(event.number),
-                        .min_stay = 1s}});
+                                  client.lock == 0 ? groups::Algorithm::b1 : groups::Algorithm::c},
+                        .capacity = client.capacity,
+                        .min_stay = 1s,
+                        .session = session_of(which),
+                        .lead = lead}});
 }
 
 void Cluster::go_idle(std::uint32_t which) {
@@ -387,7 +450,7 @@ void Cluster::go_idle(std::uint32_t which) {
   if (client.state == Client::State::waits) ledgers_[client.ledger].gave_up(which);
   if (client.state == Client::State::inside) ledgers_[client.ledger].left(which);
   client.state = Client::State::idle;
-  client.acts = client.orphan = false;
+  client.acts = client.orphan = client.returning = false;
   ++client.request;
 }
 
@@ -397,7 +460,7 @@ void Cluster::end(std::uint32_t which, bool by_itself) {
   if (client.state == Client::State::idle) return;
   const std::uint32_t number = number_of(which);
   go_idle(which);
-  if (client.orphan || !by_itself) return;
+  if ((client.orphan && !client.returning) || !by_itself) return;
   if (client.state == Client::State::stands)
     send(client.host, Host::Groups::Command{Host::Groups::Withdraw{groups::UserId{number}}});
   else
@@ -461,6 +524,7 @@ void Cluster::on_update(NodeId id, const LockUpdate& update) {
   sim::lock::Ledger& ledger = ledgers_[client.ledger];
   switch (update.kind) {
     case LockUpdate::Kind::granted: {
+      if (client.returning) return returned(which, update.token, update.deadline);
       if (client.state != Client::State::waits)
         return violated("one-answer",
                         fmt::format("client {} got lock {} twice", which + 1, client.lock));
@@ -486,6 +550,8 @@ void Cluster::on_update(NodeId id, const LockUpdate& update) {
                                            which + 1, std::to_underlying(update.token)));
       }
       client.state = Client::State::inside;
+      client.token = update.token;
+      client.origin = update.origin;
       client.deadline = update.deadline;
       entered_[client.lock] = world_.now();
       plan(client.span, {.kind = Event::Kind::leave, .which = which, .turn = client.request});
@@ -497,7 +563,8 @@ void Cluster::on_update(NodeId id, const LockUpdate& update) {
       return;
     case LockUpdate::Kind::lost:
     case LockUpdate::Kind::refused:
-      return go_idle(which);
+      if (!std::exchange(client.returning, false)) return go_idle(which);
+      return;  // it is inside until its deadline
   }
 }
 
@@ -517,6 +584,7 @@ void Cluster::on_update(NodeId id, const groups::LeadershipUpdate& update) {
   switch (update.kind) {
     case Kind::leads:
       if (world_.boot_now(id) >= update.deadline) return;
+      if (client.returning && client.acts) return returned(which, update.term, update.deadline);
       for (std::uint32_t i = 0; i < clients_.size(); ++i)
         if (clients_[i].acts && clients_[i].lock == client.lock &&
             clients_[i].state == Client::State::stands)
@@ -529,6 +597,9 @@ void Cluster::on_update(NodeId id, const groups::LeadershipUpdate& update) {
       terms_[client.lock] = std::max(terms_[client.lock], update.term);
       ++outcome_.terms;
       client.acts = true;
+      client.returning = false;
+      client.token = update.term;
+      client.origin = update.origin;
       client.deadline = update.deadline;
       return plan_deadline(which);
     case Kind::extended:
@@ -539,7 +610,7 @@ void Cluster::on_update(NodeId id, const groups::LeadershipUpdate& update) {
       plan(5ms, {.kind = Event::Kind::stopped, .which = which, .turn = client.request});
       return;
     case Kind::lost:
-      client.acts = false;
+      client.acts = client.returning = false;
       return;
     case Kind::job_done:
       return go_idle(which);
@@ -554,7 +625,8 @@ void Cluster::on_update(NodeId id, const groups::LeadershipUpdate& update) {
 void Cluster::happen(const Event& event) {
   using enum Event::Kind;
   const bool of_client = event.kind <= offer || event.kind == quit || event.kind == leave ||
-                         event.kind == deadline || event.kind == stopped;
+                         event.kind == deadline || event.kind == stopped ||
+                         event.kind == Event::Kind::come_back;
   const NodeId id = of_client ? clients_[event.which].host : NodeId{event.which};
   switch (event.kind) {
     case acquire:
@@ -579,9 +651,12 @@ void Cluster::happen(const Event& event) {
     case deadline:
       if (current(event)) test_deadline(event.which);
       return;
+    case Event::Kind::come_back:
+      if (current(event)) this->come_back(event.which);
+      return;
     case stopped:
       if (!current(event)) return;
-      clients_[event.which].acts = false;
+      clients_[event.which].acts = clients_[event.which].returning = false;
       return send(
           id, Host::Groups::Command{Host::Groups::Stopped{groups::UserId{number_of(event.which)}}});
     case crash:
@@ -679,7 +754,9 @@ void Cluster::crash(NodeId id, bool power, bool loses_writes) {
   for (std::uint32_t i = 0; i < clients_.size(); ++i) {
     Client& client = clients_[i];
     if (client.host != id || client.state == Client::State::idle) continue;
-    if (!power && (client.state == Client::State::inside || client.acts))
+    const bool acts = client.state == Client::State::inside || client.acts;
+    client.returning = false;
+    if (!power && acts)
       client.orphan = true;
     else
       go_idle(i);
@@ -700,6 +777,12 @@ void Cluster::start(NodeId id) {
       copies.size() < kMaxCopies && (copies.empty() || copies.back() != disk.record()))
     copies.push_back(disk.record());
   world_.start(id);
+  for (std::uint32_t i = 0; i < clients_.size(); ++i) {
+    const Client& client = clients_[i];
+    if (client.host == id && client.orphan && session_of(i).number != 0)
+      plan(kComesBack * (i + 1),
+           {.kind = Event::Kind::come_back, .which = i, .turn = client.request});
+  }
 }
 
 void Cluster::resume(NodeId id) {

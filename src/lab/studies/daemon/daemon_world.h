@@ -3,10 +3,12 @@
 //
 // Each client runs on one host. It holds a lock until it leaves, until tempod reports the lock
 // lost, or until its own clock passes the deadline, and it outlives its daemon; so does a client
-// that leads a group. All properties are judged by true time.
+// that leads a group. Half of the clients resume their leases and leads when their daemon has
+// started again. All properties are judged by true time.
 //
 //   exclusion      no two clients are inside one lock in conflict
 //   token-order    of two conflicting grants of a lease the later has the larger token
+//   same-token     a client that resumes has its token again, before its deadline
 //   one-leader     no two clients act as leader of one group
 //   term-order     a later term of a group has a larger number
 //   one-voter-set  all hosts that know the first voters know the same
@@ -55,6 +57,7 @@ struct Outcome {
   std::vector<Violation> violations{};  // the first ones
   std::uint64_t events = 0;
   std::uint64_t entries = 0;    // of clients into locks
+  std::uint64_t resumes = 0;    // of locks and of leads, after a restart of the daemon
   std::uint64_t terms = 0;      // of leaders of groups
   std::uint64_t masters = 0;    // times a node became master
   std::uint64_t writes = 0;     // durable records

@@ -34,6 +34,13 @@ TEST_P(EveryScenario, KeepsTheProperties) {
   }
 }
 
+TEST(Daemon, ClientsResumeAfterRestarts) {
+  std::uint64_t resumes = 0;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed)
+    resumes += run({.scenario = Scenario::restart, .seed = seed}).resumes;
+  EXPECT_GT(resumes, 0U);
+}
+
 // The new master had joined twelve seconds before and knew the rate of network time worse than its
 // members. One of them objected, then used exchanges that were possible again, and for the rest of
 // the objection its bounds contained only the line that it held.
