@@ -19,8 +19,9 @@ tempo.page reads the time with its bound without a request, tempo.aio has the sa
 The package needs only the standard library: it uses the protocol of doc/reference/control-protocol.md
 on tempod's unix socket. A program holds a lock for as long as its lease lasts; `remaining` returns
 that time. There is no function "do I hold it": its answer could be outdated before the program reads
-it. One thread at a time uses a connection and its locks. A child of os.fork() holds no locks and must
-open its own connection.
+it. After a restart of tempod the connection is made again, and leases and leads are resumed if the program
+calls `remaining`, `next` or another method before they end. One thread at a time uses a connection and
+its locks. A child of os.fork() holds no locks and must open its own connection.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Union
 DEFAULT_SOCKET = "/run/tempo/tempod.sock"
 VERSION = 1  # of the control protocol
 MAX_LINE = 4 << 20  # bytes of one reply
+RECONNECT_EVERY = 0.02  # seconds between attempts to connect again
 MIN_WAIT = 0.1  # seconds; shortest wait for a lock: enough time for members to answer
 
 Json = Dict[str, Any]
@@ -82,6 +84,10 @@ class TimedOut(Error):
     """The wait time is over and the lock was not granted."""
 
 
+class _Closed(Error):
+    """The connection to tempod broke."""
+
+
 class Lost(Error):
     """This program does not hold the lock any more, or not for as long as it needs."""
 
@@ -102,16 +108,26 @@ class Daemon:
         self._locks: Dict[int, Lock] = {}
         self._candidates: Dict[int, Candidate] = {}
         self._last_id = 0
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._socket.settimeout(timeout)
+        self._broken: Optional[Error] = None  # the connection broke, and something can be resumed
+        self._again_at = 0.0  # earliest time of the next attempt
+        self._socket = self._connected(timeout)
+
+    def _connected(self, timeout: float) -> socket.socket:
+        made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        made.settimeout(timeout)
         try:
-            self._socket.connect(path)
+            made.connect(self._path)
         except OSError as error:
-            self._socket.close()
-            raise Error(f"cannot connect to tempod at {path} ({error}); start tempod or give its socket") from error
+            made.close()
+            raise Error(f"cannot connect to tempod at {self._path} ({error}); start tempod or give its socket") from error
+        return made
 
     def close(self) -> None:
         """Closes the connection, which releases its locks and withdraws its candidates."""
+        for lock in [*self._locks.values()]:
+            lock.release()
+        for candidate in [*self._candidates.values()]:
+            candidate.withdraw()
         self._socket.close()
         for held in [*self._locks.values(), *self._candidates.values()]:
             held._until_ns = 0
@@ -123,7 +139,7 @@ class Daemon:
         self.close()
 
     def fileno(self) -> int:
-        """Readable when an update of a lock has arrived."""
+        """Readable when an update of a lock has arrived. It changes when tempod restarts."""
         return self._socket.fileno()
 
     def now(self) -> Now:
@@ -184,7 +200,8 @@ class Daemon:
         self._last_id += 1
         lock = Lock(self, self._last_id, name)
         self._locks[lock._id] = lock
-        self._send(_lock_request(lock._id, name, shared, kind, lease))
+        lock._request = _lock_request(lock._id, name, shared, kind, lease, wait)
+        self._send(lock._request)
         deadline = None if wait is None else time.monotonic() + max(wait, MIN_WAIT)
         while not lock._granted:
             left = None if deadline is None else deadline - time.monotonic()
@@ -216,8 +233,8 @@ class Daemon:
         self._last_id += 1
         candidate = Candidate(self, self._last_id, group)
         self._candidates[candidate._id] = candidate
-        self._send({"do": "elect", "id": candidate._id, "group": group, "capacity": capacity, "criterion": criterion,
-                    "algorithm": algorithm, "min_stay_ns": round(min_stay * 1e9), "once": once})
+        candidate._request = _elect_request(candidate._id, group, capacity, criterion, algorithm, min_stay, once)
+        self._send(candidate._request)
         change = candidate.next(self._timeout)
         if change is None:
             candidate.withdraw()
@@ -231,6 +248,8 @@ class Daemon:
 
     def _send(self, request: Json) -> None:
         self._check_owner()
+        if self._broken is not None and not self._reconnect():
+            raise self._broken
         self._socket.settimeout(self._timeout)
         try:
             self._socket.sendall(_line_of(request))
@@ -240,6 +259,72 @@ class Daemon:
     def _line(self, wait: Optional[float]) -> Optional[Json]:
         """Returns the next line, or None if none arrives within `wait` seconds (None: no limit)."""
         self._check_owner()
+        end = None if wait is None else time.monotonic() + wait
+        while True:
+            left = None if end is None else max(0.0, end - time.monotonic())
+            pause = RECONNECT_EVERY if left is None else min(left, RECONNECT_EVERY)
+            try:
+                if self._broken is None or self._reconnect():
+                    waits = self._resume_refused()
+                    line = self._read_line(pause if waits else left)
+                    if line is not None or not waits or left == 0:
+                        return line
+                    continue
+            except _Closed as error:
+                self._broken = error
+                if not self._worth_reconnecting():
+                    raise
+                continue
+            if left == 0:
+                return None
+            time.sleep(pause)
+
+    def _worth_reconnecting(self) -> bool:
+        held = [*self._locks.values(), *self._candidates.values()]
+        return any(_again_of(one) is not None for one in held)
+
+    def _reconnect(self) -> bool:
+        """Connects again and repeats the requests. Raises the error of the lost connection if there are none."""
+        assert self._broken is not None
+        if not self._worth_reconnecting():
+            raise self._broken
+        if time.monotonic() < self._again_at:
+            return False
+        self._again_at = time.monotonic() + RECONNECT_EVERY
+        try:
+            made = self._connected(RECONNECT_EVERY)
+        except Error:
+            return False
+        self._socket.close()
+        self._socket, self._input, self._broken = made, b"", None
+        for held in [*self._locks.values(), *self._candidates.values()]:
+            held._resume_at = time.monotonic()
+        return True
+
+    def _resume_refused(self) -> bool:
+        """Sends the requests to resume that are due. Returns whether others follow later: tempod does not know the
+        voters yet."""
+        later = False
+        for held in [*self._locks.values(), *self._candidates.values()]:
+            if held._resume_at is None:
+                continue
+            if time.monotonic() < held._resume_at:
+                later = True
+                continue
+            held._resume_at = None
+            request = _again_of(held)
+            if request is None:
+                held._error = held._error or Error("the connection to tempod was lost; connect again")
+                continue
+            held._resuming = held._until_ns != 0
+            self._socket.settimeout(self._timeout)
+            try:
+                self._socket.sendall(_line_of(request))
+            except OSError as error:
+                raise _Closed(f"lost the connection to tempod at {self._path} ({error}); connect again") from error
+        return later
+
+    def _read_line(self, wait: Optional[float]) -> Optional[Json]:
         while b"\n" not in self._input:
             if len(self._input) > MAX_LINE:
                 raise Error(f"the process at {self._path} is not tempod (its reply has no end of line); "
@@ -252,7 +337,7 @@ class Daemon:
             if data is None:
                 return None
             if not data:
-                raise Error(f"tempod closed the connection at {self._path}; connect again")
+                raise _Closed(f"tempod closed the connection at {self._path}; connect again")
             self._input += data
         line, self._input = self._input.split(b"\n", 1)
         return _reply_of(line)
@@ -303,6 +388,17 @@ class _Held:
         self._id = number
         self._until_ns = 0  # end of the lease on CLOCK_BOOTTIME; 0: not held
         self._error: Optional[Error] = None  # why tempod refused the request or took the lease away
+        self._request: Json = {}
+        self._asked = time.monotonic()
+        self._session = ""  # "": tempod cannot resume it
+        self._resuming = False  # asked to resume, not answered yet
+        self._resume_at: Optional[float] = None  # when to repeat its request; None: not
+
+    def _refuse(self, line: Json) -> None:
+        if self._resuming and line.get("code") == "unavailable":
+            self._resume_at = time.monotonic() + RECONNECT_EVERY
+        else:
+            self._error = _error_of(line)
 
     def remaining(self) -> float:
         """Seconds for which this program certainly holds the lease; 0: no longer."""
@@ -323,13 +419,17 @@ class Lock(_Held):
 
     def _update(self, line: Json) -> None:
         if not line.get("ok"):
-            self._error = _error_of(line)
+            self._refuse(line)
             return
         update = line["lock"]
         state = update["state"]
+        self._resuming = False
         if state == "granted":
             self.token = int(update.get("token", 0))
+            self._session = update.get("session", "")
             self._granted = True
+        if state == "busy":
+            self._error = TimedOut(f"lock '{self.name}' is held; 'tempo locks' shows the holder")
         if state in ("granted", "extended"):
             self._until_ns = max(self._until_ns, int(update["until_ns"]))
         if state in ("lost", "refused"):
@@ -371,14 +471,19 @@ class Candidate(_Held):
 
     def _update(self, line: Json) -> None:
         if not line.get("ok"):
-            self._error = _error_of(line)
-            self._over = True
+            self._refuse(line)
+            self._over = self._error is not None
             return
         update = line["election"]
         state = update["state"]
+        if self._resuming and state in ("stands", "follows"):
+            return
+        again = self._resuming and state == "leads" and int(update["term"]) == self.term
+        self._resuming = False
+        self._session = update.get("session", self._session)
         if state in ("leads", "extended"):
             self._until_ns = max(self._until_ns, int(update["until_ns"]))
-        if state == "extended":
+        if state == "extended" or again:
             return
         if state == "leads":
             self.term = int(update["term"])
@@ -412,13 +517,14 @@ class Candidate(_Held):
 
     def set_capacity(self, capacity: int) -> None:
         """Takes effect at most once per `min_stay`."""
+        self._request["capacity"] = capacity
         self._daemon._send({"do": "offer", "id": self._id, "capacity": capacity})
 
     def confirm_stopped(self) -> None:
         """After the change "stop": this program no longer acts as leader, and another one may lead."""
+        self._daemon._send({"do": "stopped", "id": self._id})
         self._until_ns = 0
         self.term = 0
-        self._daemon._send({"do": "stopped", "id": self._id})
 
     def withdraw(self, job_done: bool = False) -> None:
         """Ends the candidacy; `job_done`: the one job of the group is done, and the group is over."""
@@ -482,11 +588,36 @@ def _change_of(update: Json) -> Change:
     return Change(update["state"], update.get("leader") or None, int(term) if term else None)
 
 
-def _lock_request(number: int, name: str, shared: bool, kind: str, lease: Optional[float]) -> Json:
-    request = {"do": "lock", "id": number, "name": name, "shared": shared, "kind": kind}
+def _lock_request(number: int, name: str, shared: bool, kind: str, lease: Optional[float],
+                  wait: Optional[float]) -> Json:
+    request: Json = {"do": "lock", "id": number, "name": name, "shared": shared, "kind": kind}
+    if kind == "lease":
+        request["resumable"] = True
+        request["no_wait"] = wait == 0
     if lease is not None:
         request["lease_ns"] = round(lease * 1e9)
     return request
+
+
+def _elect_request(number: int, group: str, capacity: int, criterion: str, algorithm: str, min_stay: float,
+                   once: bool) -> Json:
+    return {"do": "elect", "id": number, "group": group, "capacity": capacity, "criterion": criterion,
+            "algorithm": algorithm, "min_stay_ns": round(min_stay * 1e9), "once": once, "resumable": True}
+
+
+def _again_of(held: Any) -> Optional[Json]:
+    """The request that continues a lock, a lead or a wait on another connection; None: it cannot be continued."""
+    request: Json = held._request
+    if held._until_ns == 0:
+        waits = held._error is None and request.get("do") == "lock" and held.token == 0
+        return {**request, "waited_ns": round((time.monotonic() - held._asked) * 1e9)} if waits else None
+    if not held._session or _seconds_until(held._until_ns) <= 0:
+        return None
+    known = {"session": held._session, "until_ns": held._until_ns}
+    if request["do"] == "elect":
+        return {**request, "term": str(held.term), **known}
+    kept = {key: request[key] for key in ("id", "name", "shared", "lease_ns") if key in request}
+    return {"do": "resume", **kept, "token": str(held.token), **known}
 
 
 def _seconds_until(until_ns: int) -> float:

@@ -13,17 +13,20 @@
                 if change.state == "stop":
                     await candidate.confirm_stopped()
 
-Any number of tasks of one event loop may use a connection at once. It belongs to the process that made it.
+Any number of tasks of one event loop may use a connection at once. It belongs to the process that made it. After a
+restart of tempod it is made again, and leases and leads are resumed, while the event loop runs.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-from typing import Any, AsyncIterator, Dict, List, Optional, Union
+import time
+from typing import Any, AsyncIterator, Dict, List, Optional, Set, Union
 
-from . import (DEFAULT_SOCKET, MAX_LINE, MIN_WAIT, Change, Error, Event, Json, Leader, Lost, Now, TimedOut, _change_of,
-               _error_of, _event_of, _leader_of, _line_of, _lock_request, _now_of, _reply_of, _seconds_until)
+from . import (DEFAULT_SOCKET, MAX_LINE, MIN_WAIT, RECONNECT_EVERY, Change, Error, Event, Json, Leader, Lost, Now,
+               TimedOut, _again_of, _change_of, _elect_request, _error_of, _event_of, _leader_of, _line_of,
+               _lock_request, _now_of, _reply_of, _seconds_until)
 
 
 async def connect(path: str = DEFAULT_SOCKET, timeout: float = 5.0) -> Daemon:
@@ -92,28 +95,72 @@ class Daemon(_Connection):
         self._answer: Optional[asyncio.Future[Json]] = None
         self._task: Optional[asyncio.Task[None]] = None
         self._failed: Optional[Error] = None
+        self._resumptions: Set[asyncio.Task[None]] = set()
+        self._again_at = 0.0  # earliest time of the next attempt to connect again
 
     async def _open(self) -> None:
         await super()._open()
         self._task = asyncio.create_task(self._read())
 
     async def _read(self) -> None:
+        while True:
+            try:
+                await self._read_lines()
+            except Error as error:
+                if self._answer is not None and not self._answer.done():
+                    self._answer.set_exception(error)
+                if await self._reconnect(error):
+                    continue
+                self._failed = error
+                for held in self._held.values():
+                    held._fail(error)
+                return
+
+    async def _read_lines(self) -> None:
+        while True:
+            line = await self._line()
+            number = line.get("lock", line.get("election", line)).get("id")
+            if number is not None:
+                held = self._held.get(number)
+                if held is not None:
+                    held._update(line)
+            elif self._answer is not None and not self._answer.done():
+                self._answer.set_result(line)
+
+    async def _reconnect(self, error: Error) -> bool:
+        """Connects again and repeats the requests of held leases and waits; False: there are none."""
+        while any(_again_of(held) is not None for held in self._held.values()):
+            await super().close()
+            await asyncio.sleep(max(0.0, self._again_at - time.monotonic()))
+            self._again_at = time.monotonic() + RECONNECT_EVERY
+            try:
+                await super()._open()
+            except Error:
+                continue
+            for held in [*self._held.values()]:
+                await self._resume(held, error)
+            return True
+        return False
+
+    async def _resume(self, held: Union[Lock, Candidate], error: Error) -> None:
+        request = _again_of(held)
+        if request is None:
+            held._fail(error)
+            return
+        held._resuming = held._until_ns != 0
         try:
-            while True:
-                line = await self._line()
-                number = line.get("lock", line.get("election", line)).get("id")
-                if number is not None:
-                    held = self._held.get(number)
-                    if held is not None:
-                        held._update(line)
-                elif self._answer is not None and not self._answer.done():
-                    self._answer.set_result(line)
-        except Error as error:
-            self._failed = error
-            if self._answer is not None and not self._answer.done():
-                self._answer.set_exception(error)
-            for held in self._held.values():
-                held._fail(error)
+            await self._send(request)
+        except Error:
+            pass  # the connection broke again, and _read notices
+
+    def _resume_later(self, held: Union[Lock, Candidate], error: Error) -> None:
+        async def later() -> None:
+            await asyncio.sleep(RECONNECT_EVERY)
+            await self._resume(held, error)
+
+        task = asyncio.create_task(later())
+        self._resumptions.add(task)
+        task.add_done_callback(self._resumptions.discard)
 
     async def _ask(self, request: Json) -> Json:
         async with self._one_request:
@@ -135,8 +182,9 @@ class Daemon(_Connection):
 
     async def close(self) -> None:
         """Closes the connection, which releases its locks and withdraws its candidates."""
-        for held in self._held.values():
+        for held in [*self._held.values()]:
             held._fail(Error("the connection is closed; connect again"))
+            await held._give_up()
         if self._task is not None:
             self._task.cancel()
             self._task = None
@@ -204,7 +252,8 @@ class Daemon(_Connection):
         lock = Lock(self, self._last_id, name)
         self._held[lock._id] = lock
         try:
-            await self._send(_lock_request(lock._id, name, shared, kind, lease))
+            lock._request = _lock_request(lock._id, name, shared, kind, lease, wait)
+            await self._send(lock._request)
             limit = None if wait is None else max(wait, MIN_WAIT)
             await asyncio.wait_for(asyncio.shield(lock._first), limit)
         except asyncio.TimeoutError:
@@ -231,9 +280,8 @@ class Daemon(_Connection):
         candidate = Candidate(self, self._last_id, group)
         self._held[candidate._id] = candidate
         try:
-            await self._send({"do": "elect", "id": candidate._id, "group": group, "capacity": capacity,
-                              "criterion": criterion, "algorithm": algorithm, "min_stay_ns": round(min_stay * 1e9),
-                              "once": once})
+            candidate._request = _elect_request(candidate._id, group, capacity, criterion, algorithm, min_stay, once)
+            await self._send(candidate._request)
             await asyncio.wait_for(asyncio.shield(candidate._first), self._timeout)
         except asyncio.TimeoutError:
             await candidate.withdraw()
@@ -251,6 +299,11 @@ class _Held:
         self._daemon = daemon
         self._id = number
         self._until_ns = 0  # end of the lease on CLOCK_BOOTTIME; 0: not held
+        self._error: Optional[Error] = None
+        self._request: Json = {}
+        self._asked = time.monotonic()
+        self._session = ""  # "": tempod cannot resume it
+        self._resuming = False  # asked to resume, not answered yet
         self._first: asyncio.Future[Any] = asyncio.get_running_loop().create_future()  # granted, or a candidate
         # Its failure is also reported where nobody waits for it any more.
         self._first.add_done_callback(lambda done: done.cancelled() or done.exception())
@@ -260,8 +313,16 @@ class _Held:
         return _seconds_until(self._until_ns) if os.getpid() == self._daemon._owner else 0.0
 
     def _fail(self, error: Error) -> None:
+        self._error = error
         if not self._first.done():
             self._first.set_exception(error)
+
+    def _refuse(self, line: Json) -> None:
+        if self._resuming and line.get("code") == "unavailable":
+            assert isinstance(self, (Lock, Candidate))
+            self._daemon._resume_later(self, _error_of(line))
+        else:
+            self._fail(_error_of(line))
 
     def _ready(self) -> None:
         if not self._first.done():
@@ -287,15 +348,19 @@ class Lock(_Held):
 
     def _update(self, line: Json) -> None:
         if not line.get("ok"):
-            self._fail(_error_of(line))
+            self._refuse(line)
             return
         update = line["lock"]
         state = update["state"]
+        self._resuming = False
         if state in ("granted", "extended"):
             self._until_ns = max(self._until_ns, int(update["until_ns"]))
         if state == "granted":
             self.token = int(update.get("token", 0))
+            self._session = update.get("session", "")
             self._ready()
+        if state == "busy":
+            self._fail(TimedOut(f"lock '{self.name}' is held; 'tempo locks' shows the holder"))
         if state in ("lost", "refused"):
             self._until_ns = 0
             self._fail(Error(f"tempod reports lock '{self.name}' as {state}; acquire it again"))
@@ -308,6 +373,9 @@ class Lock(_Held):
 
     async def release(self) -> None:
         await self._end({"do": "unlock", "id": self._id})
+
+    async def _give_up(self) -> None:
+        await self.release()
 
     async def __aenter__(self) -> Lock:
         return self
@@ -331,13 +399,18 @@ class Candidate(_Held):
 
     def _update(self, line: Json) -> None:
         if not line.get("ok"):
-            self._fail(_error_of(line))
+            self._refuse(line)
             return
         update = line["election"]
         state = update["state"]
+        if self._resuming and state in ("stands", "follows"):
+            return
+        again = self._resuming and state == "leads" and int(update["term"]) == self.term
+        self._resuming = False
+        self._session = update.get("session", self._session)
         if state in ("leads", "extended"):
             self._until_ns = max(self._until_ns, int(update["until_ns"]))
-        if state == "extended":
+        if state == "extended" or again:
             return
         if state == "leads":
             self.term = int(update["term"])
@@ -359,6 +432,7 @@ class Candidate(_Held):
 
     async def set_capacity(self, capacity: int) -> None:
         """Takes effect at most once per `min_stay`."""
+        self._request["capacity"] = capacity
         await self._daemon._send({"do": "offer", "id": self._id, "capacity": capacity})
 
     async def confirm_stopped(self) -> None:
@@ -370,6 +444,9 @@ class Candidate(_Held):
     async def withdraw(self, job_done: bool = False) -> None:
         self.term = 0
         await self._end({"do": "withdraw", "id": self._id, "job_done": job_done})
+
+    async def _give_up(self) -> None:
+        await self.withdraw()
 
     async def __aenter__(self) -> Candidate:
         return self

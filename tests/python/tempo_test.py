@@ -4,6 +4,7 @@ import asyncio
 import os
 import pathlib
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -211,7 +212,9 @@ class Live(unittest.TestCase):
                 server = await asyncio.start_unix_server(close, path)
                 daemon = await aio.connect(path)
                 with self.assertRaisesRegex(tempo.Error, "tempod closed the connection"):
-                    await daemon.acquire("x")
+                    await daemon.now()
+                with self.assertRaises(tempo.Error):
+                    await daemon.acquire("x", wait=0.3)
                 await daemon.close()
                 server.close()
 
@@ -254,6 +257,40 @@ class Live(unittest.TestCase):
                 again.require(0.1)
                 with self.assertRaises(tempo.Lost):
                     again.require(5)
+
+    def test_a_lock_and_a_lead_outlive_their_connection(self):
+        with tempo.connect(self.path) as daemon, tempo.connect(self.path) as other:
+            with daemon.acquire("again", wait=20) as lock, daemon.stand("again", capacity=1) as candidate:
+                self.assertTrue(wait_for(20, lambda: candidate.next(1) and candidate.remaining() > 0))
+                token, term = lock.token, candidate.term
+                daemon._socket.shutdown(socket.SHUT_RDWR)
+                end = time.monotonic() + 2.5  # more than two leases
+                while time.monotonic() < end:
+                    self.assertGreater(lock.remaining(), 0)
+                    self.assertGreater(candidate.remaining(), 0)
+                    time.sleep(0.1)
+                self.assertEqual((lock.token, candidate.term), (token, term))
+                self.assertIsNone(other.try_acquire("again"))
+                self.assertEqual(daemon.now().status, "alone")
+            with other.acquire("again", wait=5) as next_one:
+                self.assertGreater(next_one.token, token)
+
+    def test_asyncio_connects_again(self):
+        async def run():
+            async with await aio.connect(self.path) as daemon, await aio.connect(self.path) as other:
+                async with await daemon.acquire("aio-again", wait=20) as lock:
+                    token = lock.token
+                    daemon._writer.close()
+                    end = time.monotonic() + 2.5
+                    while time.monotonic() < end:
+                        self.assertGreater(lock.remaining(), 0)
+                        await asyncio.sleep(0.1)
+                    self.assertEqual(lock.token, token)
+                    self.assertIsNone(await other.try_acquire("aio-again"))
+                async with await other.acquire("aio-again", wait=5) as next_one:
+                    self.assertGreater(next_one.token, token)
+
+        asyncio.run(asyncio.wait_for(run(), 60))
 
     def test_a_forked_child_cannot_use_the_connection(self):
         with tempo.connect(self.path) as daemon, tempo.connect(self.path) as other:
