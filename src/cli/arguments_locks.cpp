@@ -65,6 +65,17 @@ void describe_unlock(CLI::App& command, UnlockArguments& arguments) {
   describe_daemon(command, arguments.daemon, "  sudo tempo unlock backup");
 }
 
+void describe_replace(CLI::App& command, ReplaceArguments& arguments) {
+  arguments.daemon.timeout = "10min";  // tempod itself gives up after a few leases
+  command.add_option("old", arguments.dead, "name or id of the dead voter")->required();
+  command
+      .add_option("new", arguments.successor,
+                  "name or id of the machine that votes in its place; it may have the same name")
+      ->required();
+  describe_daemon(command, arguments.daemon,
+                  "  sudo tempo replace db3 db3\n  sudo tempo replace db3 db4");
+}
+
 void describe_fence_check(CLI::App& command, FenceCheckArguments& arguments) {
   command.add_option("file", arguments.file, "file that stores the newest token")->required();
   command.add_option("token", arguments.token, "token of the lock: $TEMPO_LOCK_TOKEN")->required();
@@ -94,6 +105,8 @@ void describe_lock_commands(CLI::App& app, std::function<int()>& run) {
                     "  sudo tempo forget db3");
   add_voter_command(app, run, "admit", "make a machine a voter on locks", admit,
                     "  sudo tempo admit db4");
+  add_command(app, run, "replace", "let a machine vote on locks in place of a dead one",
+              describe_replace, replace);
   add_command(app, run, "fence-check", "reject a token older than the newest one seen",
               describe_fence_check, fence_check);
 }

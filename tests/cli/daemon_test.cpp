@@ -523,11 +523,11 @@ TEST(EveryCommand, RefusesInvalidReplies) {
 
 TEST(EveryCommand, HasHelpWithExamplesAndStatuses) {
   for (const char* line :
-       {"status",       "members",     "master",   "now",       "watch",        "reelect",
-        "set-time",     "wait-sync",   "trace on", "trace off", "trace follow", "clockdiff",
-        "doctor",       "keygen",      "lock",     "locks",     "unlock",       "forget",
-        "admit",        "fence-check", "elect",    "leader",    "groups",       "watch-group",
-        "resign-group", "demo"}) {
+       {"status",      "members",      "master",      "now",       "watch",        "reelect",
+        "set-time",    "wait-sync",    "trace on",    "trace off", "trace follow", "clockdiff",
+        "doctor",      "keygen",       "lock",        "locks",     "unlock",       "forget",
+        "admit",       "replace",      "fence-check", "elect",     "leader",       "groups",
+        "watch-group", "resign-group", "demo"}) {
     const Ended ended = tempo(std::string(line) + " --help");
     EXPECT_EQ(ended.status, 0) << line;
     EXPECT_THAT(ended.out, HasSubstr("--json")) << line;

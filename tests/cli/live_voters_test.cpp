@@ -66,6 +66,14 @@ TEST(LiveVoters, ADeadMachineIsReplaced) {
   EXPECT_EQ(lock(daemons, 2, "30s"), 0);
   ASSERT_TRUE(come_to(daemons, "3 voters; locks survive the loss of 1"));
   EXPECT_THAT(request(daemons, 2, "forget host2").err, HasSubstr("the voters are"));
+
+  // It takes the place of the machine that died last.
+  EXPECT_THAT(request(daemons, 1, "replace host0 host7").err, HasSubstr("nothing was changed"));
+  const Ended replaced = request(daemons, 1, "replace host0 host2");
+  EXPECT_EQ(replaced.status, 0) << replaced.err;
+  ASSERT_TRUE(come_to(daemons, "3 voters; locks survive the loss of 1"));
+  EXPECT_THAT(request(daemons, 1, "admit host2").err, HasSubstr("already a voter"));
+  EXPECT_THAT(request(daemons, 1, "forget host0").err, HasSubstr("the voters are"));
 }
 
 TEST(LiveVoters, ChangesNeedAMajority) {

@@ -25,6 +25,7 @@ CODES = {0: "ok", 1: "no", 2: "usage", 3: "no-daemon", 4: "refused", 100: "timeo
 NOT_RUN = {
     "tempo forget": "needs a second voter",
     "tempo admit": "needs a second machine",
+    "tempo replace": "needs a second machine",
     "tempo invite": "needs a key",
     "tempo join": "needs a second machine",
     "tempo classic msite": "needs a daemon that speaks TSP",

@@ -1,4 +1,5 @@
-// tempo lock, tempo locks, tempo forget, tempo admit, tempo fence-check.
+// tempo lock, tempo locks, tempo forget, tempo admit, tempo replace, tempo
+// fence-check.
 #pragma once
 
 #include <string>
@@ -42,6 +43,13 @@ struct VoterArguments {
 };
 int forget(const VoterArguments& arguments);
 int admit(const VoterArguments& arguments);
+
+struct ReplaceArguments {
+  DaemonArguments daemon;
+  std::string dead;       // name or id of a voter
+  std::string successor;  // name or id; may be the same name
+};
+int replace(const ReplaceArguments& arguments);
 
 struct FenceCheckArguments {
   std::string file;   // stores the newest token
