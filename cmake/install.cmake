@@ -72,7 +72,7 @@ endfunction()
 
 tempo_install_program(tempod sbin COMPONENT tempo MANUALS tempod.8 tempo.toml.5
                       UNITS tempod.service tempo-wait-sync.service)
-tempo_install_program(tempo bin COMPONENT tempo MANUALS tempo.1 COMPLETIONS)
+tempo_install_program(tempo bin COMPONENT tempo MANUALS tempo.1 UNITS tempo-elect@.service tempo-leader@.target COMPLETIONS)
 tempo_install_program(tempo-etcd sbin COMPONENT etcd MANUALS tempo-etcd.8 UNITS tempo-etcd.service)
 tempo_install_program(tempo-ntp sbin COMPONENT ntp MANUALS tempo-ntp.8 UNITS tempo-ntp.service)
 tempo_install_program(tempo-vip sbin COMPONENT vip MANUALS tempo-vip.8 UNITS tempo-vip.service tempo-vip-sleep.service)

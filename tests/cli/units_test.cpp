@@ -93,6 +93,8 @@ TEST(Units, AreValid) {
   };
   add("tempod.service", "/usr/sbin/tempod", TEMPO_TEMPOD);
   add("tempo-wait-sync.service", "/usr/bin/tempo", TEMPO_BINARY);
+  add("tempo-elect@.service", "/usr/bin/tempo", TEMPO_BINARY);
+  add("tempo-leader@.target", "/usr/bin/tempo", TEMPO_BINARY);
   add("tempo-etcd.service", "/usr/sbin/tempo-etcd", TEMPO_TEMPOD);
   add("tempo-ntp.service", "/usr/sbin/tempo-ntp", TEMPO_TEMPOD);
   add("tempo-vip.service", "/usr/sbin/tempo-vip", TEMPO_TEMPOD);

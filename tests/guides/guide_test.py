@@ -23,7 +23,7 @@ import time
 import machines
 
 PROMPT = re.compile(r"^(node\d)[$#] (.*)$")
-SHOWS = re.compile(r"^(sudo )?tempo (status|master|members|locks|now|leader|groups|doctor|keys|wait-sync)\b|^journalctl|^systemctl is-active")
+SHOWS = re.compile(r"^(sudo )?tempo (status|master|members|locks|now|leader|groups|doctor|keys|wait-sync|vip status)\b|^journalctl|^systemctl is-active")
 LONGEST = float(os.environ.get("TEMPO_GUIDE_SECONDS", "60"))  # until an output is as written
 NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 

@@ -28,12 +28,13 @@ for word; do
       mkdir -p /etc/tempo /run/tempo /var/lib/tempo
       [ -e /run/tempod.pid ] && systemctl restart tempod || systemctl enable --now tempod ;;
     remove:tempo|purge:tempo) systemctl stop tempod ;;
+    install:tempo-vip) systemd-sysusers "$TEMPO_SOURCE/packaging/tempo-vip.sysusers" >/dev/null 2>&1 ;;
   esac
 done
 case $verb in install|remove|purge) ;; *) echo "apt: unknown verb '$verb'" >&2; exit 100 ;; esac
 """
 
-# tempod as its unit runs it. `kill -s KILL` ends both processes, and the unit starts tempod again.
+# tempod and tempo-vip as their units run them. `kill -s KILL` ends all their processes, and the unit starts them again.
 SYSTEMCTL = """#!/bin/sh
 verb=$1; shift
 now= signal=TERM
@@ -42,11 +43,16 @@ while :; do
 done
 unit=${1%.service}
 [ -e "$TEMPO_SOURCE/packaging/$unit.service" ] || { echo "Failed: unit $unit.service not found." >&2; exit 5; }
-[ "$unit" = tempod ] || exit 0
-log=/run/tempod.log
-alive() { [ -s /run/tempod.pid ] && kill -0 "$(cat /run/tempod.pid)" 2>/dev/null; }
+case $unit in tempod|tempo-vip) ;; *) exit 0 ;; esac
+log=/run/$unit.log
+alive() { [ -s /run/$unit.pid ] && kill -0 "$(cat /run/$unit.pid)" 2>/dev/null; }
 start() {
   alive && return
+  if [ $unit = tempo-vip ]; then
+    setsid tempo-vip >>$log 2>&1 </dev/null &
+    echo $! >/run/$unit.pid
+    return
+  fi
   mkdir -p /run/tempo /var/lib/tempo /etc/tempo
   clock='--clock software'
   grep -q '^ *\\(clock\\|trusted\\)' /etc/tempo/tempo.toml 2>/dev/null && clock=
@@ -57,7 +63,7 @@ start() {
 }
 stop() {
   alive || return
-  pid=$(cat /run/tempod.pid)
+  pid=$(cat /run/$unit.pid)
   kill "-$1" $(cat /proc/$pid/task/$pid/children) $pid 2>/dev/null
   for i in $(seq 100); do alive || break; sleep 0.05; done
 }
@@ -67,7 +73,7 @@ case $verb in
   stop) stop TERM ;;
   disable) [ -z "$now" ] || stop TERM ;;
   restart) stop TERM; start ;;
-  reload) kill -HUP "$(cat /run/tempod.pid)"; sleep 0.3 ;;
+  reload) kill -HUP "$(cat /run/$unit.pid)"; sleep 0.3 ;;
   kill) stop "$signal"; start ;;
   is-active) if alive; then echo active; else echo inactive; exit 3; fi ;;
   status) if alive; then echo "active (running)"; else echo "inactive (dead)"; exit 3; fi ;;
@@ -174,7 +180,7 @@ class Machines:
         for name in self.holders:
             if name != "switch":
                 subprocess.run(["nsenter", "-t", str(self.holders[name].pid), "-m", "-n", "-u", "sh", "-c",
-                                "p=$(cat /run/tempod.pid 2>/dev/null) && kill $p"], capture_output=True)
+                                "kill $(cat /run/tempod.pid /run/tempo-vip.pid 2>/dev/null)"], capture_output=True)
         time.sleep(0.5)
         for process in self.holders.values():
             process.kill()

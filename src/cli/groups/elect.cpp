@@ -21,6 +21,7 @@
 #include "cli/groups/capacity_meter.h"
 #include "cli/locks/guard.h"
 #include "client/boot_clock.h"
+#include "platform/notify.h"
 #include "tempo/election.h"
 
 namespace tempo::cli {
@@ -65,8 +66,15 @@ class Candidacy {
     election_->require_stop_confirmation();  // the guard releases the lease, after the command
     election_->on_lead([this](std::uint64_t term) { lead(term); });
     election_->on_stop([this] { stop_command(); });
-    election_->on_no_majority([this] { majority_ = false; });
-    election_->on_follow([this](const std::string&) { majority_ = true; });
+    election_->on_no_majority([this] {
+      majority_ = false;
+      notifier_.status("no majority: too few machines answer");
+    });
+    election_->on_follow([this](const std::string& leader) {
+      majority_ = true;
+      notifier_.status(leader.empty() ? "no leader yet"
+                                      : fmt::format("{} leads, not this machine", leader));
+    });
     election_->on_job_done([this](const std::string& by) {
       print_state(state("stopped").add("job_done_by", by));
       line_.clear();
@@ -78,6 +86,7 @@ class Candidacy {
                     .add("criterion", options_.criterion)
                     .add("capacity", fmt::format("{}", meter_.capacity())));
     majority_ = true;
+    notifier_.ready("candidate; no leader yet");
     return {};
   }
 
@@ -197,6 +206,7 @@ class Candidacy {
     }
     line_.clear();
     print_state(state("leading").add("term", fmt::format("{}", term)));
+    notifier_.status(fmt::format("this machine leads, term {}", term));
     deadline_ = election_->deadline();
     connection_ = election_->socket();
     auto guard = Guard::start({.command = arguments_->command,
@@ -256,7 +266,9 @@ class Candidacy {
   std::optional<Election> election_;
   std::optional<Guard> guard_;
   WaitLine line_;
-  PeriodicRequest groups_;   // for `line_`
+  PeriodicRequest groups_;  // for `line_`
+  // For `systemctl status`, which says why the command does not run here.
+  sys::Notifier notifier_ = sys::Notifier::from_environment();
   bool majority_ = true;     // tempod has not reported that too few machines answer
   nanoseconds deadline_{0};  // of the guard
   int connection_ = -1;      // the guard's, to tempod

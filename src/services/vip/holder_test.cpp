@@ -138,8 +138,10 @@ TEST_F(HolderTest, AsksAgainAfterTheFirstClaimAndGivesUpAfterTheSecond) {
   EXPECT_EQ(run_out(Holder::Timer::retry), Lines{"stand"});
   hold();
   EXPECT_EQ(command({.kind = Kind::claimed}), Lines{"probe"});
+  lead(20s);
+  armed(0, 19s);
+  granted(0);
   sleep(Holder::kClaimWindow + 1ms);
-  lead(1s);
   EXPECT_EQ(command({.kind = Kind::claimed}), Lines{"probe"}) << "long ago";
 }
 

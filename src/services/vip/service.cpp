@@ -39,11 +39,14 @@ class NoDraw final : public Draw {
   std::uint64_t below(std::uint64_t) override { return 0; }
 };
 
-// Time that the machine was suspended since it started.
-Nanos suspended_so_far() {
+// Time that the machine was suspended since it started; unset: this process was interrupted between
+// the readings.
+std::optional<Nanos> suspended_so_far() {
+  const BootTime before = sys::boot_clock();
   timespec monotonic{};
   clock_gettime(CLOCK_MONOTONIC, &monotonic);
-  return sys::boot_clock().time_since_epoch() - sys::nanos_of(monotonic);
+  if (sys::boot_clock() - before > kNoticeableSleep / 2) return std::nullopt;
+  return before.time_since_epoch() - sys::nanos_of(monotonic);
 }
 
 class Group {
@@ -401,8 +404,9 @@ class ServiceImpl final : public Service {
     for (const auto& group : groups_) group->start();
     sys::Notifier notifier = sys::Notifier::from_environment();
     notifier.ready(fmt::format("{} groups", groups_.size()));
-    slept_ = suspended_so_far();
+    slept_ = suspended_so_far().value_or(Nanos::max());
     while (stop == 0) {
+      notifier.alive();
       for (const auto& group : groups_) group->work();
       wait();
       look_for_suspension();
@@ -438,8 +442,8 @@ class ServiceImpl final : public Service {
   // The kernel's timeouts do not count the time of a suspension: what is open now may be another
   // machine's.
   void look_for_suspension() {
-    const Nanos slept = suspended_so_far();
-    if (slept - std::exchange(slept_, slept) < kNoticeableSleep) return;
+    const auto slept = suspended_so_far();
+    if (!slept || *slept - std::exchange(slept_, *slept) < kNoticeableSleep) return;
     for (const auto& group : groups_) {
       group->avoid(Reason::suspended, true);
       if (!suspended_) group->avoid(Reason::suspended, false);
