@@ -19,6 +19,7 @@
 #include <poll.h>
 #include <pwd.h>
 #include <sched.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -147,6 +148,24 @@ TEST(Filter, AllowsToConnectOnRequest) {
     CHILD_EXPECT(connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) < 0);
     CHILD_EXPECT(errno == ENOENT);
     CHILD_EXPECT(refused(::socket(AF_INET, SOCK_STREAM, 0)));
+    return 0;
+  });
+  EXPECT_EQ(status, 0);
+}
+
+TEST(Filter, AllowsAnHttpServerNoNewTcpSocket) {
+  const int status = in_child([] {
+    const int waits = epoll_create1(EPOLL_CLOEXEC);
+    CHILD_EXPECT(waits >= 0);
+    CHILD_EXPECT(filter_system_calls({.http_server = true}));
+    epoll_event event{.events = EPOLLIN, .data = {.fd = 0}};
+    int ends[2];
+    CHILD_EXPECT(pipe(ends) == 0);
+    CHILD_EXPECT(epoll_ctl(waits, EPOLL_CTL_ADD, ends[0], &event) == 0);
+    CHILD_EXPECT(epoll_wait(waits, &event, 1, 0) == 0);
+    CHILD_EXPECT(refused(socket(AF_INET, SOCK_STREAM, IPPROTO_TCP)));
+    CHILD_EXPECT(refused(fork()));
+    CHILD_EXPECT(refused(open("/tmp/never", O_WRONLY | O_CREAT, 0600)));
     return 0;
   });
   EXPECT_EQ(status, 0);

@@ -5,12 +5,14 @@ the page says so; a lock changes hands; tempo-web and tempod restart and the pag
 violation of the content policy, no page that is wider than its window. TEMPO_SHOTS names a directory for screenshots.
 """
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import time
 import unittest
+import urllib.request
 
 SHOTS = os.environ.get("TEMPO_SHOTS", "")
 WATCH = """
@@ -40,11 +42,30 @@ class Page(unittest.TestCase):
         if SHOTS:
             self.browser.screenshot(f"{SHOTS}/{name}.png")
 
+    def test_demo_prints_its_address(self):
+        demo = subprocess.Popen([TEMPO, "demo", "--web", "--plain", "--port", str(15300 + os.getpid() % 1000)],
+                                stdout=subprocess.PIPE, text=True)
+        self.addCleanup(demo.stdout.close)
+        self.addCleanup(demo.wait)
+        self.addCleanup(demo.send_signal, signal.SIGINT)
+        address = next(found[0] for found in (re.search(r"http://\S+/", line) for line in demo.stdout) if found)
+
+        def healthy():
+            try:
+                return urllib.request.urlopen(address + "healthz", timeout=5).status == 200
+            except OSError:
+                return False
+        wait_for(20, healthy, "the page of the demo is healthy")
+
     def test_page(self):
         site = self.site
         first = site.settled_master()
         seat = next(daemon for daemon in site.daemons if daemon is not first)
         site.start_web(seat)
+        with open(f"/proc/{site.web.pid}/status", encoding="utf-8") as file:
+            rights = dict(line.split(":", 1) for line in file)
+        self.assertEqual((rights["Seccomp"].strip(), int(rights["CapEff"], 16), int(rights["CapBnd"], 16) if os.getuid() == 0 else 0), ("2", 0, 0))
+        self.assertNotEqual(int(rights["Uid"].split()[1]), 0)
         site.watch_events()
         self.browser = Browser()
         self.addCleanup(self.browser.close)

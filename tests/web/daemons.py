@@ -38,7 +38,7 @@ class Daemon:
             "port": 20000 + site.number % 10000, "state-dir": f'"{self.directory}"', "socket": f'"{self.socket}"', "user": '""',
             "key-file": '""', "realtime": "false", "bind": f'["127.{64 + site.number % 128}.13.{self.number}"]',
             "broadcast": '"127.255.255.255"', "machine-id": f'"web-{self.number}"', "locks.expect": site.size,
-            "locks.lease-ms": 1000, "software-clock.offset-ms": 40 * self.number, "software-clock.drift-ppm": 10 * self.number - 30,
+            "locks.lease-ms": 3000, "software-clock.offset-ms": 40 * self.number, "software-clock.drift-ppm": 10 * self.number - 30,
         }
         command = [TEMPOD, "--config", "/dev/null"]
         for key, value in settings.items():

@@ -95,7 +95,7 @@ void Feed::read_answer(Instant now) {
   if (!*reply || !asked_) return;
   const ipc::Verb verb = *std::exchange(asked_, std::nullopt);
   if ((*reply)->refusal) return;
-  if (verb == ipc::Verb::locks) model_->on_locks(**reply);
+  if (verb == ipc::Verb::locks) model_->on_locks(**reply, now);
   if (verb == ipc::Verb::groups) model_->on_groups(**reply);
   if (verb == ipc::Verb::doctor) model_->on_findings(**reply);
 }

@@ -10,10 +10,14 @@
 namespace tempo::web {
 namespace {
 
-// A reader gets the whole list at most once a second, and a long one less often: this many bytes a
-// second.
-constexpr double kMemberBytesPerSecond = 100e3;
+// A reader gets all members at most once a second, and long lists of members or locks less often:
+// this many bytes a second.
+constexpr double kBytesPerSecond = 100e3;
 constexpr Nanos kMinMembersInterval = 1s;
+
+Nanos send_interval(std::size_t size) {
+  return Nanos{static_cast<std::int64_t>(static_cast<double>(size) * 1e9 / kBytesPerSecond)};
+}
 
 Json event_json(const ipc::Event& event) {
   return Json::object()
@@ -65,10 +69,9 @@ void Model::send_members(const Json& members, std::size_t size, Instant now) {
   for (const obs::MemberView& member : snapshot_->members)
     key += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\n", member.id, member.name, member.role,
                        member.state, member.status, member.faulty);
-  const Nanos interval = std::max(
-      kMinMembersInterval,
-      Nanos{static_cast<std::int64_t>(static_cast<double>(size) * 1e9 / kMemberBytesPerSecond)});
-  if (key == members_key_ && now - members_sent_ < interval) return;
+  if (key == members_key_ &&
+      now - members_sent_ < std::max(kMinMembersInterval, send_interval(size)))
+    return;
   members_key_ = std::move(key);
   members_sent_ = now;
   messages_.push(Messages::format("members", members.line()));
@@ -105,10 +108,16 @@ void Model::note_holder(std::map<std::string, std::string>& holders, const char*
                     .token = token});
   if (moves_.size() > kMaxMoves) moves_.pop_front();
   known = holder;
-  messages_.push(Messages::format("moves", moves_json()));
+  moves_unsent_ = std::min(moves_unsent_ + 1, moves_.size());
 }
 
-void Model::on_locks(const ipc::Reply& reply) {
+void Model::send_moves() {
+  if (moves_unsent_ == 0) return;
+  messages_.push(Messages::format("moves", moves_json(moves_unsent_)));
+  moves_unsent_ = 0;
+}
+
+void Model::on_locks(const ipc::Reply& reply, Instant now) {
   auto view = ipc::locks_view_of(reply);
   if (!view) return;
   std::set<std::string> present;
@@ -121,7 +130,15 @@ void Model::on_locks(const ipc::Reply& reply) {
   }
   std::erase_if(lock_holders_, [&](const auto& one) { return !present.contains(one.first); });
   locks_view_ = *std::move(view);
-  changed("locks", locks_, data_of(reply).line());
+  send_moves();
+  std::string line = data_of(reply).line();
+  // Thousands of locks are sent seldom; the API always has the newest.
+  if (locks_ != line) locks_unsent_ = true;
+  locks_ = std::move(line);
+  if (!locks_unsent_ || now - locks_sent_ < send_interval(locks_.size())) return;
+  locks_unsent_ = false;
+  locks_sent_ = now;
+  messages_.push(Messages::format("locks", locks_));
 }
 
 void Model::on_groups(const ipc::Reply& reply) {
@@ -134,6 +151,7 @@ void Model::on_groups(const ipc::Reply& reply) {
                 group.text_at("term").value_or(""));
   }
   std::erase_if(group_leaders_, [&](const auto& one) { return !present.contains(one.first); });
+  send_moves();
   changed("groups", groups_, data_of(reply).line());
 }
 
@@ -160,16 +178,16 @@ std::string Model::events() const {
   return list.line();
 }
 
-std::string Model::moves_json() const {
+std::string Model::moves_json(std::size_t count) const {
   Json list = Json::array();
-  for (const Move& move : moves_)
+  for (std::size_t i = moves_.size() - count; i < moves_.size(); ++i)
     list.push(Json::object()
-                  .add("at_ns", std::to_string(move.at_ns))
-                  .add("what", move.what)
-                  .add("name", move.name)
-                  .add("from", move.from)
-                  .add("to", move.to)
-                  .add("token", move.token));
+                  .add("at_ns", std::to_string(moves_[i].at_ns))
+                  .add("what", moves_[i].what)
+                  .add("name", moves_[i].name)
+                  .add("from", moves_[i].from)
+                  .add("to", moves_[i].to)
+                  .add("token", moves_[i].token));
   return list.line();
 }
 
@@ -188,7 +206,7 @@ Text Model::state() const {
         "state", fmt::format(R"({{"tempod":{},"status":{},"locks":{},"groups":{},"findings":{},)"
                              R"("events":{},"moves":{}}})",
                              connection_json(), or_null(status_), or_null(locks_), or_null(groups_),
-                             or_null(findings_), events(), moves_json()));
+                             or_null(findings_), events(), moves_json(moves_.size())));
     state_at_ = messages_.next();
   }
   return state_;

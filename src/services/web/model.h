@@ -31,7 +31,7 @@ class Model {
   // Replies of tempod.
   void on_status(const Json& status, Instant now);
   void on_event(const ipc::Event& event);
-  void on_locks(const ipc::Reply& reply);
+  void on_locks(const ipc::Reply& reply, Instant now);
   void on_groups(const ipc::Reply& reply);
   void on_findings(const ipc::Reply& reply);
   void on_connection(bool connected, const std::string& error);
@@ -67,7 +67,9 @@ class Model {
                    const std::string& name, const std::string& holder, const std::string& token);
   void record(const obs::Snapshot& snapshot);
   void send_members(const Json& members, std::size_t size, Instant now);
-  std::string moves_json() const;
+  // The newest `count` ones.
+  std::string moves_json(std::size_t count) const;
+  void send_moves();
   std::string connection_json() const;
   void changed(std::string_view event, std::string& kept, std::string now_is);
 
@@ -84,6 +86,9 @@ class Model {
   std::string findings_;
   std::deque<ipc::Event> events_;
   std::deque<Move> moves_;
+  std::size_t moves_unsent_ = 0;  // of the newest ones
+  bool locks_unsent_ = false;
+  Instant locks_sent_{};
   std::map<std::string, std::string> lock_holders_;
   std::map<std::string, std::string> group_leaders_;
   std::map<std::string, Series, std::less<>> series_;

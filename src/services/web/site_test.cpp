@@ -1,6 +1,7 @@
 // The model and the site: what readers get, and who gets nothing.
 #include "services/web/site.h"
 
+#include <cstdint>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -102,14 +103,37 @@ TEST(Model, SendsMembersWhenTheirStateChangesElseSeldom) {
 
 TEST(Model, RecordsHandOversOfLocks) {
   Model model;
-  model.on_locks(locks_reply("bow"));
-  model.on_locks(locks_reply(""));  // between two holders
-  model.on_locks(locks_reply("mast"));
-  model.on_locks(locks_reply("mast"));
+  model.on_locks(locks_reply("bow"), kNow + 1s);
+  model.on_locks(locks_reply(""), kNow + 2s);  // between two holders
+  model.on_locks(locks_reply("mast"), kNow + 3s);
+  model.on_locks(locks_reply("mast"), kNow + 4s);
   const std::string state = *model.state();
   EXPECT_THAT(state, HasSubstr(R"("name":"backup","from":"","to":"bow")"));
   EXPECT_THAT(state, HasSubstr(R"("name":"backup","from":"bow","to":"mast")"));
   EXPECT_THAT(state, Not(HasSubstr(R"("from":"mast")")));
+}
+
+// Each hand-over is sent once: a reader got the whole history with each.
+TEST(Model, SendsAHandOverOnceAndLongListsSeldom) {
+  Model model;
+  model.on_locks(locks_reply("bow"), kNow);
+  const std::uint64_t before = model.messages().next();
+  model.on_locks(locks_reply("mast"), kNow + 1s);
+  const std::string sent = messages_from(model, before);
+  EXPECT_THAT(sent, HasSubstr("event: moves\ndata: [{"));
+  EXPECT_THAT(sent, Not(HasSubstr("\"to\":\"bow\"")));
+  ipc::LocksView view;
+  for (int i = 0; i < 5000; ++i) view.locks.emplace_back().name = "lock" + std::to_string(i);
+  const auto many = [&](const char* guarantee, Nanos after) {
+    view.guarantee = guarantee;
+    const std::uint64_t first = model.messages().next();
+    model.on_locks(*ipc::parse_reply(ipc::locks_line(view)), kNow + after);
+    return messages_from(model, first).size();
+  };
+  EXPECT_GT(many("a", 20s), 100'000U);
+  EXPECT_EQ(many("b", 20s + 500ms), 0U);
+  EXPECT_THAT(model.locks(), HasSubstr(R"("guarantee":"b")"));
+  EXPECT_GT(many("b", 60s), 100'000U);  // late, not lost
 }
 
 class SiteTest : public ::testing::Test {

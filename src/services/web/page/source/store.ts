@@ -6,6 +6,7 @@ export type Link = 'connecting' | 'live' | 'lost';
 export interface Store { link: Link; state: State | null; }
 
 const kMaxEvents = 300;
+const kMaxMoves = 200;
 let store: Store = { link: 'connecting', state: null };
 const listeners = new Set<() => void>();
 let scheduled = false;
@@ -30,7 +31,7 @@ const handlers: Record<string, (data: any) => void> = {
   locks: (data) => change({ locks: data }),
   groups: (data) => change({ groups: data }),
   findings: (data) => change({ findings: data }),
-  moves: (data) => change({ moves: data }),
+  moves: (data) => change({ moves: [...(store.state?.moves ?? []), ...data].slice(-kMaxMoves) }),
   tempod: (data) => change({ tempod: data }),
   event: (data) => change({ events: [...(store.state?.events ?? []), data].slice(-kMaxEvents) }),
 };
