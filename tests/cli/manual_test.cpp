@@ -197,7 +197,8 @@ TEST(MetricsPage, HasEveryMetricAsTheCode) {
 }
 
 TEST(Manual, IsWellFormed) {
-  for (const char* name : {"tempo.1", "tempo-lab.1", "tempod.8", "tempo-etcd.8", "tempo.toml.5"}) {
+  for (const char* name :
+       {"tempo.1", "tempo-lab.1", "tempod.8", "tempo-etcd.8", "tempo-web.8", "tempo.toml.5"}) {
     std::set<std::string> sections;
     for (const std::string& line : lines_of_page(name))
       if (line.starts_with(".SH ")) {
