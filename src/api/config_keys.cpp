@@ -342,7 +342,7 @@ const std::vector<Key>& keys() {  // NOLINT(readability-function-size): one tabl
                put_flag<&Settings::classic_setdate>),
 
       {{"locks.expect", "a whole number from 0 to 8", "0",
-        "Number of lock voters, equal on all machines; 0: no locks"},
+        "Number of lock voters, equal on all machines; 0: 'tempo configure expect' chooses them"},
        Kind::whole,
        0,
        8,

@@ -15,12 +15,12 @@ namespace tempo::ipc {
 namespace {
 
 constexpr auto kVerbNames = std::to_array<std::string_view>(
-    {"status",  "members",    "now",     "watch",           "events",
-     "reelect", "set-time",   "trace",   "trace-follow",    "doctor",
-     "keys",    "invite",     "lock",    "unlock",          "resume",
-     "locks",   "forget",     "admit",   "bootstrap-again", "give-back",
-     "elect",   "offer",      "stopped", "withdraw",        "resign-group",
-     "groups",  "watch-group"});
+    {"status",       "members",  "now",        "watch",           "events",
+     "reelect",      "set-time", "trace",      "trace-follow",    "doctor",
+     "keys",         "invite",   "lock",       "unlock",          "resume",
+     "locks",        "forget",   "admit",      "nominate-voters", "bootstrap-again",
+     "give-back",    "elect",    "offer",      "stopped",         "withdraw",
+     "resign-group", "groups",   "watch-group"});
 static_assert(kVerbNames.size() == std::to_underlying(Verb::count));
 
 constexpr auto kCodeNames =
@@ -78,6 +78,7 @@ std::vector<std::string_view> members_of(Verb verb) {
   if (votes(verb)) return {"v", "do", "host"};
   if (verb == Verb::give_back) return {"v", "do", "name"};
   if (verb == Verb::bootstrap_again) return {"v", "do", "above"};
+  if (verb == Verb::nominate_voters) return {"v", "do", "hosts"};
   if (auto members = group_members(verb); !members.empty()) return members;
   return {"v", "do"};
 }
@@ -103,7 +104,8 @@ bool streams(Verb verb) {
 
 bool changes(Verb verb) {
   return verb == Verb::reelect || verb == Verb::set_time || verb == Verb::trace ||
-         verb == Verb::invite || verb == Verb::give_back || verb == Verb::bootstrap_again;
+         verb == Verb::invite || verb == Verb::give_back || verb == Verb::bootstrap_again ||
+         verb == Verb::nominate_voters;
 }
 
 bool locks(Verb verb) { return verb == Verb::lock || verb == Verb::unlock || verb == Verb::resume; }
@@ -248,6 +250,17 @@ Result<Request, Refusal> parse_request(std::string_view line) {
           Code::bad_request,
           fmt::format(R"({} needs "host", the name or id of a machine)", name_of(request.verb)));
     request.host = *host;
+  }
+  if (request.verb == Verb::nominate_voters) {
+    const auto hosts = json->at("hosts").value_or(Json::array()).elements();
+    for (const Json& host : hosts)
+      if (const auto text = host.as_text(); text && !text->empty()) request.hosts.push_back(*text);
+    if (hosts.empty() || hosts.size() > kMaxVoters || request.hosts.size() != hosts.size())
+      return refuse(
+          Code::bad_request,
+          fmt::format(
+              R"(nominate-voters needs "hosts", a list of 1 to {} names or ids of machines)",
+              kMaxVoters));
   }
   if (request.verb == Verb::give_back) {
     const auto lock = json->text_at("name");
@@ -478,6 +491,11 @@ std::string request_line(const Request& request) {
   if (votes(request.verb) || (asks_others(request.verb) && !request.host.empty()))
     json.add("host", request.host);
   if (request.verb == Verb::give_back) json.add("name", request.name);
+  if (!request.hosts.empty()) {
+    Json hosts = Json::array();
+    for (const std::string& host : request.hosts) hosts.push(host);
+    json.add("hosts", hosts);
+  }
   if (request.above != 0) json.add("above", fmt::format("{}", request.above));
   if (request.verb == Verb::lock || request.verb == Verb::resume)
     json.add("name", request.name).add("shared", request.shared);

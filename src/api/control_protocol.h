@@ -21,6 +21,7 @@ inline constexpr std::int64_t kVersion = 1;
 inline constexpr std::size_t kMaxRequest = 4096;   // bytes of a line
 inline constexpr std::size_t kMaxReply = 4 << 20;  // bytes of a line; some thousand members
 inline constexpr int kMaxStatusesPerSecond = 4;    // of `watch`
+inline constexpr std::size_t kMaxVoters = 8;       // of locks
 
 enum class Verb : std::uint8_t {
   status,           // one snapshot
@@ -41,6 +42,7 @@ enum class Verb : std::uint8_t {
   locks,            // the locks known on this host
   forget,           // host: removes its vote on locks
   admit,            // host: gives it a vote on locks
+  nominate_voters,  // hosts: makes them the first voters on locks
   bootstrap_again,  // above: forgets the voters and agrees on new ones
   give_back,        // name: asks the holders on this host to give the lock back
   // groups (group_requests.h)
@@ -92,12 +94,13 @@ struct Request {
   // forget, admit: name or id of a machine; status, members, locks, doctor, now: the member to ask,
   // empty: this one.
   std::string host{};
-  std::int64_t capacity = 0;     // elect, offer
-  std::string criterion{};       // elect
-  std::string algorithm{};       // elect
-  std::int64_t min_stay_ns = 0;  // elect
-  bool once = false;             // elect: group for one job; withdraw: the job is done
-  bool keeps_lease = false;      // elect: the lease of a lost connection is not released early
+  std::vector<std::string> hosts{};  // nominate_voters: names or ids of machines
+  std::int64_t capacity = 0;         // elect, offer
+  std::string criterion{};           // elect
+  std::string algorithm{};           // elect
+  std::int64_t min_stay_ns = 0;      // elect
+  bool once = false;                 // elect: group for one job; withdraw: the job is done
+  bool keeps_lease = false;          // elect: the lease of a lost connection is not released early
 
   bool operator==(const Request&) const = default;
 };
@@ -126,7 +129,7 @@ struct Refusal {
 
 Result<Request, Refusal> parse_request(std::string_view line);
 
-std::string done_line();  // set_time, trace, forget, admit, bootstrap_again
+std::string done_line();  // set_time, trace, forget, admit, nominate_voters, bootstrap_again
 std::string refusal_line(const Refusal& refusal);
 std::string status_line(std::string_view snapshot_json);  // status, watch, keys; obs::to_json
 std::string members_line(std::string_view members_json);  // obs::members_json

@@ -10,6 +10,7 @@
 namespace tempo::ipc {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 Request good(std::string_view line) {
@@ -33,6 +34,7 @@ TEST(Requests, AreParsed) {
       request.session = "s";
       request.until_ns = 7;
     }
+    if (request.verb == Verb::nominate_voters) request.hosts = {"bow"};
     EXPECT_EQ(good(request_line(request)), request) << request_line(request);
   }
   EXPECT_EQ(good(R"( {"do":"status", "v":1} )").verb, Verb::status);
@@ -219,7 +221,7 @@ TEST(Verbs, AreClassified) {
     changing += changes(static_cast<Verb>(i)) ? 1 : 0;
   }
   EXPECT_EQ(streaming, 4);
-  EXPECT_EQ(changing, 6);
+  EXPECT_EQ(changing, 7);
 }
 
 TEST(Requests, BeginTheLockRecordAgain) {
@@ -235,6 +237,21 @@ TEST(Requests, BeginTheLockRecordAgain) {
   request.above = 5;
   EXPECT_EQ(*parse_request(request_line(request)), request);
   EXPECT_TRUE(orders(Verb::bootstrap_again));
+}
+
+TEST(Requests, NominateVoters) {
+  const auto nominates = [](const std::string& hosts) {
+    return parse_request(R"({"v":1,"do":"nominate-voters","hosts":)" + hosts + "}");
+  };
+  EXPECT_THAT(nominates(R"(["bow","stern"])")->hosts, ElementsAre("bow", "stern"));
+  for (const std::string bad :
+       {"[]", R"("bow")", "[7]", R"(["bow",""])", R"(["1","2","3","4","5","6","7","8","9"])"})
+    EXPECT_THAT(nominates(bad).error().message, HasSubstr("a list of 1 to 8 names")) << bad;
+  EXPECT_FALSE(parse_request(R"({"v":1,"do":"nominate-voters"})"));
+  Request request{
+      .verb = Verb::nominate_voters, .by_ns = {}, .to_ns = {}, .hosts = {"bow", "stern"}};
+  EXPECT_EQ(parse_request(request_line(request)).value(), request);
+  EXPECT_TRUE(orders(Verb::nominate_voters));
 }
 
 TEST(Replies, AreFormatted) {

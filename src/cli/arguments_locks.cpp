@@ -94,6 +94,28 @@ void add_voter_command(CLI::App& app, std::function<int()>& run, const char* nam
   command->callback([&run, arguments, change] { run = [=] { return change(*arguments); }; });
 }
 
+void describe_expect(CLI::App& command, ExpectArguments& arguments) {
+  arguments.daemon.timeout = "10min";  // tempod itself gives up earlier
+  command
+      .add_option("voters", arguments.voters,
+                  "number of machines that vote on locks, usually 3 or 5")
+      ->required()
+      ->check(CLI::Range(std::size_t{1}, ipc::kMaxVoters));
+  command.add_flag("--yes", arguments.yes, "do not ask");
+  describe_daemon(command, arguments.daemon,
+                  "  sudo tempo configure expect 3\n"
+                  "  sudo tempo configure expect 5 --yes     # later, on any machine that votes");
+}
+
+void add_configure(CLI::App& app, std::function<int()>& run) {
+  CLI::App* configure = app.add_subcommand("configure", "choose the machines that vote on locks");
+  configure->require_subcommand(1);
+  configure->footer(help_end("  sudo tempo configure expect 3"));
+  add_command(*configure, run, "expect",
+              "propose voters on locks, this machine and others that are up, and ask",
+              describe_expect, configure_expect);
+}
+
 }  // namespace
 
 void describe_lock_commands(CLI::App& app, std::function<int()>& run) {
@@ -107,6 +129,7 @@ void describe_lock_commands(CLI::App& app, std::function<int()>& run) {
                     "  sudo tempo admit db4");
   add_command(app, run, "replace", "let a machine vote on locks in place of a dead one",
               describe_replace, replace);
+  add_configure(app, run);
   add_command(app, run, "fence-check", "reject a token older than the newest one seen",
               describe_fence_check, fence_check);
 }

@@ -1,7 +1,8 @@
-// tempo lock, tempo locks, tempo forget, tempo admit, tempo replace, tempo
+// tempo lock, tempo locks, tempo configure, tempo forget, tempo admit, tempo replace, tempo
 // fence-check.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,13 @@ struct ReplaceArguments {
   std::string successor;  // name or id; may be the same name
 };
 int replace(const ReplaceArguments& arguments);
+
+struct ExpectArguments {
+  DaemonArguments daemon;
+  std::size_t voters = 0;  // number of machines that shall vote
+  bool yes = false;        // do not ask
+};
+int configure_expect(const ExpectArguments& arguments);
 
 struct FenceCheckArguments {
   std::string file;   // stores the newest token

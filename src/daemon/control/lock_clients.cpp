@@ -167,6 +167,15 @@ std::string LockClients::unlock(Connection& client, const ipc::Request& request)
 std::string LockClients::change_voters(Connection& client, const ipc::Request& request) {
   const auto change =
       worker_->locks().change_voters(request.host, request.verb == ipc::Verb::admit);
+  return answer_when_ended(client, change);
+}
+
+std::string LockClients::nominate_voters(Connection& client, const ipc::Request& request) {
+  return answer_when_ended(client, worker_->locks().nominate_voters(request.hosts));
+}
+
+std::string LockClients::answer_when_ended(Connection& client,
+                                           const Result<std::uint64_t>& change) {
   if (!change) return done_line(std::unexpected(change.error()));
   client.defer(
       [this, number = *change]() -> std::optional<std::string> {

@@ -31,6 +31,7 @@ class LockClients {
   std::string resume(Connection& client, const ipc::Request& request);
   std::string unlock(Connection& client, const ipc::Request& request);
   std::string change_voters(Connection& client, const ipc::Request& request);
+  std::string nominate_voters(Connection& client, const ipc::Request& request);
   std::string give_back(Connection& client, const ipc::Request& request);
   std::string list() const;
   // A client without sessions loses its locks with its connection.
@@ -39,6 +40,9 @@ class LockClients {
   void release_late();
 
  private:
+  // Answers when that change of the voters has ended.
+  std::string answer_when_ended(Connection& client, const Result<std::uint64_t>& change);
+
   static constexpr std::size_t kMaxLocks = 1024;  // per connection
 
   struct Claim {

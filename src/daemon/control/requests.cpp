@@ -23,9 +23,11 @@ std::string refusal_for(Privilege needed, const ipc::Request& request) {
   if (needed == Privilege::change)
     return ipc::refusal_line(
         {.code = ipc::Code::not_allowed,
-         .message = fmt::format(
-             "permission denied: this requires root; run 'sudo tempo {}'",
-             request.verb == ipc::Verb::give_back ? "unlock" : ipc::name_of(request.verb))});
+         .message = fmt::format("permission denied: this requires root; run 'sudo tempo {}'",
+                                request.verb == ipc::Verb::give_back ? "unlock"
+                                : request.verb == ipc::Verb::nominate_voters
+                                    ? "configure expect"
+                                    : ipc::name_of(request.verb))});
   const bool has_id = !ipc::votes(request.verb) && request.verb != ipc::Verb::resign_group;
   return ipc::refusal_line(
       {.code = ipc::Code::not_allowed,
@@ -55,6 +57,8 @@ Requests::Entry Requests::entry_of(ipc::Verb verb) {
       return {Privilege::read, &Requests::keys};
     case ipc::Verb::invite:
       return {Privilege::change, &Requests::invite};
+    case ipc::Verb::nominate_voters:
+      return {Privilege::change, &Requests::nominate_voters};
     case ipc::Verb::bootstrap_again:
       return {Privilege::change, &Requests::bootstrap_again};
     case ipc::Verb::reelect:

@@ -63,6 +63,9 @@ class Requests : public Answers {
   std::string give_back(Connection& client, const ipc::Request& request) {
     return locks_.give_back(client, request);
   }
+  std::string nominate_voters(Connection& client, const ipc::Request& request) {
+    return locks_.nominate_voters(client, request);
+  }
   std::string change_voters(Connection& client, const ipc::Request& request) {
     return locks_.change_voters(client, request);
   }

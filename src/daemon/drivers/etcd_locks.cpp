@@ -81,6 +81,10 @@ Result<std::uint64_t> EtcdLocks::change_voters(std::string_view /*machine*/, boo
       "member'");
 }
 
+Result<std::uint64_t> EtcdLocks::nominate_voters(const std::vector<std::string>& /*machines*/) {
+  return change_voters({}, true);
+}
+
 std::string EtcdLocks::status() const {
   if (line_ != nullptr) return status_;
   return fmt::format(

@@ -46,6 +46,7 @@ class EtcdLocks {
   static void retire() {}
   static Result<void> may_begin_again();
   static Result<std::uint64_t> change_voters(std::string_view machine, bool votes);
+  static Result<std::uint64_t> nominate_voters(const std::vector<std::string>& machines);
   static std::optional<Result<void>> change_result(std::uint64_t /*number*/) {
     return Result<void>{};
   }

@@ -95,6 +95,9 @@ class LockBackend {
   Result<std::uint64_t> change_voters(std::string_view machine, bool votes) {
     return std::visit([&](auto& used) { return used.change_voters(machine, votes); }, used_);
   }
+  Result<std::uint64_t> nominate_voters(const std::vector<std::string>& machines) {
+    return std::visit([&](auto& used) { return used.nominate_voters(machines); }, used_);
+  }
   std::optional<Result<void>> change_result(std::uint64_t number) const {
     return std::visit([&](const auto& used) { return used.change_result(number); }, used_);
   }

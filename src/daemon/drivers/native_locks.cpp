@@ -21,8 +21,9 @@ constexpr const char* kLostRecord =
     "votes when enough of the other voters have confirmed it; if most of them have lost their "
     "records too, run 'sudo tempo locks --bootstrap-again' on every voter";
 constexpr const char* kOff =
-    "no locks: set 'expect = N' under [locks] in tempo.toml on every machine, where N is the "
-    "number of voters";
+    "no locks: no machines vote on them yet; 'sudo tempo configure expect N' on one machine "
+    "chooses "
+    "N voters, or set 'expect = N' under [locks] in tempo.toml on every machine";
 
 lock::lease::Rules rules_of(const config::Settings& settings) {
   return {.lease = settings.lock_lease,
@@ -55,8 +56,7 @@ lock::lease::TwoNode policy_of(config::LockPolicy policy) {
 std::optional<locks::LockService> make_lock_service(const DaemonIdentity& identity,
                                                     wire::Directory& directory) {
   const config::Settings& settings = identity.settings;
-  if (settings.lock_expect == 0 || settings.lock_back_end == config::LockBackEnd::etcd)
-    return std::nullopt;
+  if (settings.lock_back_end == config::LockBackEnd::etcd) return std::nullopt;
   const std::string place = sys::place_of(settings.state_dir);
   const SavedLocks saved = read_lock_record(settings.state_dir, identity.host, place);
   if (!saved.lost.empty())
@@ -209,7 +209,7 @@ Result<void> NativeLocks::may_begin_again() const {
 }
 
 void NativeLocks::retire() {
-  if (configured()) parts_.host->command(Service::Command{Service::Retire{}});
+  if (service() != nullptr) parts_.host->command(Service::Command{Service::Retire{}});
 }
 
 ipc::LockObstacle NativeLocks::obstacle() const {
@@ -228,7 +228,7 @@ ipc::LockObstacle NativeLocks::obstacle() const {
 
 std::string NativeLocks::status() const {
   using ipc::LockObstacle;
-  const unsigned expect = parts_.identity->settings.lock_expect;
+  const std::size_t expect = service() == nullptr ? 0 : service()->expected();
   switch (obstacle()) {
     case LockObstacle::off:
       return kOff;
@@ -312,8 +312,9 @@ std::vector<locks::VoterSight> NativeLocks::voter_sights() const {
 }
 
 LockHealth NativeLocks::health() const {
-  LockHealth health{.configured = configured(), .expected = parts_.identity->settings.lock_expect};
+  LockHealth health{.configured = configured()};
   if (!health.configured) return health;
+  health.expected = service()->expected();
   const BootTime now = sys::boot_clock();
   if (const HostId other = service()->other_set(now); other != kNoHost)
     health.two_sets = two_sets_text(other);
@@ -389,6 +390,65 @@ Result<std::uint64_t> NativeLocks::change_voters(std::string_view machine, bool 
   return changes_;
 }
 
+// Two sets of voters could lock the same thing twice, so an operator nominates one only where no
+// other can come to be.
+Result<void> NativeLocks::may_nominate() const {
+  if (service()->committed())
+    return std::unexpected(
+        fmt::format("the voters are known already: {}; 'tempo admit HOST' and 'tempo forget HOST' "
+                    "change them",
+                    names_of_voters()));
+  if (const unsigned expect = parts_.identity->settings.lock_expect; expect != 0)
+    return std::unexpected(
+        fmt::format("expect = {} in the configuration of this machine asks for voters already; "
+                    "remove it there to choose them with this command",
+                    expect));
+  if (service()->record_lost() || service()->retired()) return std::unexpected(status());
+  std::size_t silent = 0;
+  std::size_t up = 1;
+  for (const auto& [host, member] : parts_.announcer->machine().members()) {
+    const Announcer::Sight sight = parts_.announcer->sight_of(host);
+    silent += sight.state == announce::State::silent ? 1U : 0U;
+    if (sight.state != announce::State::up) continue;
+    ++up;
+    if (member.says.expect != 0)
+      return std::unexpected(
+          fmt::format("{} has expect = {} in its configuration and could agree on other voters; "
+                      "remove it there first",
+                      sight.name, member.says.expect));
+  }
+  if (silent >= up)
+    return std::unexpected(
+        fmt::format("{} machines are up and {} are silent, where others could be chosen; try again "
+                    "when more than half are up, or stop tempod on those that are gone for good",
+                    up, silent));
+  return {};
+}
+
+Result<std::uint64_t> NativeLocks::nominate_voters(const std::vector<std::string>& machines) {
+  if (service() == nullptr) return std::unexpected(status());
+  if (service()->changing())
+    return std::unexpected(result_of({.outcome = locks::ChangeOutcome::busy}).error());
+  if (const auto may = may_nominate(); !may) return std::unexpected(may.error());
+  const HostId self = parts_.identity->host;
+  Service::NominateVoters wanted{.number = ++changes_};
+  for (const std::string& machine : machines) {
+    TRY(host, find_host(machine, false));
+    if (host != self && parts_.announcer->sight_of(host).state != announce::State::up)
+      return std::unexpected(
+          fmt::format("{} is not up; 'tempo members' lists the machines", machine));
+    if (std::ranges::find(wanted.hosts, host) != wanted.hosts.end())
+      return std::unexpected(fmt::format("{} is named twice", machine));
+    wanted.hosts.push_back(host);
+  }
+  if (std::ranges::find(wanted.hosts, self) == wanted.hosts.end())
+    return std::unexpected("this machine must be one of the first voters; name it too");
+  change_ended_.reset();
+  parts_.host->command(Service::Command{std::move(wanted)});
+  if (change_ended_ && !*change_ended_) return std::unexpected(change_ended_->error());
+  return changes_;
+}
+
 std::optional<Result<void>> NativeLocks::change_result(std::uint64_t number) const {
   if (number != changes_)
     return Result<void>{std::unexpected("another change has replaced this one")};
@@ -400,8 +460,25 @@ void NativeLocks::cancel_change(std::uint64_t number) {
   parts_.host->command(Service::Command{Service::CancelChange{number}});
 }
 
+Result<void> NativeLocks::result_of_nomination(locks::ChangeOutcome outcome) const {
+  using locks::ChangeOutcome;
+  if (outcome == ChangeOutcome::done) return {};
+  if (outcome == ChangeOutcome::busy)
+    return std::unexpected("another change of the voters is in progress; try again later");
+  if (outcome == ChangeOutcome::already)
+    return std::unexpected(
+        fmt::format("others were chosen at the same time; the voters are {}", names_of_voters()));
+  if (outcome == ChangeOutcome::no_answer)
+    return std::unexpected(
+        "not all of these machines have agreed within 10 s; if they still do, 'tempo locks' shows "
+        "it; otherwise check that they are up, and try again");
+  if (outcome == ChangeOutcome::withdrawn) return std::unexpected("the choice was withdrawn");
+  return std::unexpected(status());
+}
+
 Result<void> NativeLocks::result_of(const Service::ChangeEnded& change) const {
   using locks::ChangeOutcome;
+  if (change.host == kNoHost) return result_of_nomination(change.outcome);
   const std::string name = name_of(change.host);
   switch (change.outcome) {
     case ChangeOutcome::done:
@@ -430,9 +507,9 @@ Result<void> NativeLocks::result_of(const Service::ChangeEnded& change) const {
           name));
     case ChangeOutcome::no_answer:
       return std::unexpected(fmt::format(
-          "{} does not answer lock messages; check that tempod runs there with 'expect = {}' under "
-          "[locks] in tempo.toml",
-          name, parts_.identity->settings.lock_expect));
+          "{} does not answer lock messages; check that tempod runs there and does not keep its "
+          "locks in etcd",
+          name));
     case ChangeOutcome::no_majority:
       return std::unexpected(
           fmt::format("no majority of the voters answers, and only a majority can change the "

@@ -46,7 +46,8 @@ class NativeLocks {
   Result<void> resume(const locks::Resume& request);
   void release(locks::ClientId client);
   std::vector<locks::Known> known() const;
-  bool configured() const { return service() != nullptr; }
+  // There are voters, or the settings ask for some.
+  bool configured() const { return service() != nullptr && !service()->idle(); }
   // What an operator has to know about the voters beside the status.
   std::vector<std::string> warnings() const;
   // Whether the lock record may begin again: the error says why it must not now.
@@ -66,6 +67,8 @@ class NativeLocks {
   // Gives a machine, named by name or id, a vote or takes it away. Returns the number of the change
   // for `change_result`, or a sentence if it is impossible. One change at a time.
   Result<std::uint64_t> change_voters(std::string_view machine, bool votes);
+  // The same for these machines, this one among them, as the first voters.
+  Result<std::uint64_t> nominate_voters(const std::vector<std::string>& machines);
   // Unset: still in progress.
   std::optional<Result<void>> change_result(std::uint64_t number) const;
   // Withdraws the change unless it has ended.
@@ -88,12 +91,14 @@ class NativeLocks {
   std::size_t voters_found() const;
   std::int64_t seconds_until_served() const;
   Result<HostId> find_host(std::string_view text, bool among_voters) const;
+  Result<void> may_nominate() const;
   std::string names_of_voters() const;
   std::string two_sets_text(HostId host) const;
   std::string clone_text(HostId host) const;
   std::string retired_text() const;
   std::string name_of(HostId host) const;
   Result<void> result_of(const Service::ChangeEnded& change) const;
+  Result<void> result_of_nomination(locks::ChangeOutcome outcome) const;
 
   Parts parts_;
   std::string record_error_;                  // empty: the record can be written

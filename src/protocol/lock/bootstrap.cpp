@@ -27,7 +27,7 @@ Bootstrap::Bootstrap(const Start& start)
       aside_(start.aside),
       most_(start.most),
       interval_(start.interval) {
-  CHECK(expected_ >= 1 && expected_ <= kMaxVoterSet);
+  CHECK(expected_ <= kMaxVoterSet);
   if (start.saved) current_ = *start.saved;
 }
 
@@ -53,6 +53,7 @@ void Bootstrap::receive(Turn<Bootstrap>& turn, NodeId from, const Message& messa
   if (message.voters.empty()) return;  // it only asks, or it is invalid
   if (message.stage != Stage::proposed && message.number == 0) return;
   remember(from, message, turn.now);
+  follow_nominator(from, message, turn.now);
   if (message.stage == Stage::committed) return receive_committed(turn, message);
   if (message.stage == Stage::ready) receive_ready(turn, from, message);
   advance(turn);
@@ -82,20 +83,71 @@ void Bootstrap::receive_ready(Turn<Bootstrap>& turn, NodeId from, const VoterPro
   if (among(proposal.voters, self_)) enter(turn, proposal);
 }
 
+// --- nominations ---
+
+void Bootstrap::command(Turn<Bootstrap>& turn, const Command& command) {
+  if (current_.stage != Stage::proposed) return;
+  if (std::holds_alternative<Abandon>(command) && nominator_ == self_) leave_nomination();
+  const auto* nominate = std::get_if<Nominate>(&command);
+  if (nominate == nullptr || expected_ != 0 || aside_ || !among(nominate->voters, self_)) return;
+  nominator_ = self_;
+  nominated_ = {.voters = nominate->voters, .number = number_};
+  next_ = turn.now;
+}
+
+void Bootstrap::follow_nominator(NodeId from, const VoterProposal& proposal, BootTime now) {
+  if (expected_ != 0 || aside_ || current_.stage != Stage::proposed) return;
+  if (proposal.stage != Stage::proposed || proposal.number == 0) return;
+  if (nominator_ != kNobody && nominator_ != from) return;
+  if (!among(proposal.voters, self_) || !among(proposal.voters, from) || nominated_ == proposal)
+    return;
+  nominator_ = from;
+  nominated_ = proposal;
+  choose();
+  next_ = now;
+}
+
+void Bootstrap::leave_nomination() {
+  nominator_ = kNobody;
+  nominated_ = {};
+  choose();
+}
+
+// Another nomination without a common member goes first.
+bool Bootstrap::smaller_nomination(BootTime now) const {
+  if (expected_ != 0) return false;
+  return std::ranges::any_of(others_, [&](const Other& other) {
+    return other.at + kSilences * interval_ >= now && before(other.proposal, current_) &&
+           std::ranges::none_of(other.proposal.voters,
+                                [&](NodeId voter) { return among(current_.voters, voter); });
+  });
+}
+
+// --- the agreement ---
+
 void Bootstrap::on_timer(Turn<Bootstrap>& turn, TimerId /*timer*/) {
   if (turn.now < next_) return;
   next_ = turn.now + interval_;
   std::erase_if(others_, [&](const auto& other) {
     return other.at + kSilences * interval_ < turn.now && other.proposal.stage == Stage::proposed;
   });
+  if (current_.stage == Stage::proposed && nominator_ != kNobody && nominator_ != self_ &&
+      std::ranges::find(others_, nominator_, &Other::member) == others_.end())
+    leave_nomination();
   if (current_.stage == Stage::proposed && !aside_) choose();
   turn.out.broadcast(current_);
+  if (idle() && (questions_ == 0 || --questions_ == 0)) next_ = kNever;
   advance(turn);
 }
 
 // The first recently heard members up to the expected number, in ascending order; this member takes
 // its place among them.
 void Bootstrap::choose() {
+  if (expected_ == 0) {
+    current_ = nominated_;
+    if (nominator_ != self_) current_.number = 0;
+    return;
+  }
   current_.voters.clear();
   bool self_is_in = false;
   const auto take = [&](NodeId member) {
@@ -124,11 +176,13 @@ void Bootstrap::learn_number() {
 }
 
 void Bootstrap::advance(Turn<Bootstrap>& turn) {
-  if (current_.voters.size() != expected_ || !among(current_.voters, self_)) return;
-  if (current_.stage == Stage::proposed) learn_number();
-  if (current_.stage == Stage::proposed && current_.number != 0 && !crowded() &&
+  if (current_.voters.size() != expected() || !among(current_.voters, self_)) return;
+  if (current_.stage == Stage::proposed && expected_ != 0) learn_number();
+  const std::uint64_t number = expected_ != 0 ? current_.number : nominated_.number;
+  if (current_.stage == Stage::proposed && number != 0 && !crowded() &&
+      !smaller_nomination(turn.now) &&
       all_others(Stage::proposed, turn.now - kSilences * interval_))
-    enter(turn, {Stage::ready, current_.voters, current_.number});
+    enter(turn, {Stage::ready, current_.voters, number});
   if (current_.stage == Stage::ready && all_others(Stage::ready, BootTime::min()))
     enter(turn, {Stage::committed, current_.voters, current_.number});
 }

@@ -20,10 +20,19 @@
 // A member whose record is lost may have been ready for a list, so it does not take part in the
 // agreement, and neither does one that shall not be a voter: it asks for the voters with an empty
 // proposal, and nobody counts it.
+//
+// A member without an expected number does not begin an agreement. It asks for the voters a few
+// times and then listens, because voters announce themselves. An operator may make it a
+// *nominator*: it proposes exactly the voters that the operator names, and the others of them
+// propose the same list while they hear it. Only a nominator's proposal carries a number; so the
+// others, which may hear each other, do not keep a nomination alive that its nominator has given
+// up. Two operators may nominate two lists without a common member at the same time: a member
+// becomes ready for none while it hears a smaller one.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <variant>
 #include <vector>
 
 #include "base/ids.h"
@@ -61,10 +70,18 @@ class Bootstrap {
   using Record = VoterProposal;
 
   // The record is durable. By the ordering rule the machine need not wait for it.
-  struct Command {
-    VoterProposal persisted{};
+  struct Persisted {
+    VoterProposal record{};
   };
-  static Command persisted(const Record& record) { return {record}; }
+  // Makes this member, one of the voters, a nominator. Ignored with an expected number, by a member
+  // that is aside, and by one that is ready or committed.
+  struct Nominate {
+    VoterSet voters{};
+  };
+  // The nominator gives up, unless it is ready: then the others may be, too.
+  struct Abandon {};
+  using Command = std::variant<Persisted, Nominate, Abandon>;
+  static Command persisted(const Record& record) { return Persisted{record}; }
 
   struct Notice {
     enum class Kind : std::uint8_t {
@@ -77,10 +94,11 @@ class Bootstrap {
   };
 
   static constexpr std::size_t kMaxOthers = 64;
+  static constexpr std::uint8_t kQuestions = 3;  // that an idle member asks, an interval apart
 
   struct Start {
     NodeId self = kNobody;
-    std::uint8_t expected = 0;             // number of voters; at most kMaxVoterSet
+    std::uint8_t expected = 0;  // number of voters; at most kMaxVoterSet; 0: only nominations
     std::optional<VoterProposal> saved{};  // written by an earlier incarnation; unset: none
     // It takes no part in the agreement: its record is lost, or it shall not be a voter.
     bool aside = false;
@@ -92,7 +110,7 @@ class Bootstrap {
   void start(Turn<Bootstrap>& turn);
   void receive(Turn<Bootstrap>& turn, NodeId from, const Message& message);
   void on_timer(Turn<Bootstrap>& turn, TimerId timer);
-  void command(Turn<Bootstrap>& /*turn*/, const Command& /*command*/) {}
+  void command(Turn<Bootstrap>& turn, const Command& command);
 
   OneTimer<Time> timers() const { return OneTimer{next_}; }
   const char* check() const;
@@ -100,14 +118,22 @@ class Bootstrap {
   const VoterProposal& word() const { return current_; }
   bool committed() const { return current_.stage == Stage::committed; }
   std::size_t heard() const { return others_.size(); }
+  // It has no expected number, and there is no nomination.
+  bool idle() const {
+    return expected_ == 0 && nominator_ == kNobody && current_.stage == Stage::proposed;
+  }
+  // Number of voters that the agreement is about; 0: none.
+  std::size_t expected() const { return expected_ != 0 ? expected_ : current_.voters.size(); }
   // It knows of too many members to become ready.
   bool crowded() const { return !committed() && others_.size() + 1 > most_; }
 
   static constexpr auto fields(auto list) {
     using M = Bootstrap;
     return list(field<&M::current_>("said"), field<&M::others_>("others"), field<&M::next_>("next"),
-                field<&M::number_>("number"), fixed<&M::self_>(), fixed<&M::expected_>(),
-                fixed<&M::aside_>(), fixed<&M::most_>(), fixed<&M::interval_>());
+                field<&M::number_>("number"), field<&M::nominator_>("nominator"),
+                field<&M::nominated_>("nominated"), field<&M::questions_>("questions"),
+                fixed<&M::self_>(), fixed<&M::expected_>(), fixed<&M::aside_>(), fixed<&M::most_>(),
+                fixed<&M::interval_>());
   }
   friend FieldCheck;
 
@@ -126,6 +152,9 @@ class Bootstrap {
   void enter(Turn<Bootstrap>& turn, const VoterProposal& proposal);
   void choose();
   void learn_number();
+  void follow_nominator(NodeId from, const VoterProposal& proposal, BootTime now);
+  void leave_nomination();
+  bool smaller_nomination(BootTime now) const;
   void advance(Turn<Bootstrap>& turn);
   void remember(NodeId from, const VoterProposal& proposal, BootTime now);
   void receive_ready(Turn<Bootstrap>& turn, NodeId from, const VoterProposal& proposal);
@@ -137,9 +166,12 @@ class Bootstrap {
   bool aside_;
   std::size_t most_;
   Nanos interval_;
-  VoterProposal current_{};    // on disk or being written, unless its stage is proposed
-  std::uint64_t number_ = 0;   // for lists that this member is the first of
-  std::vector<Other> others_;  // the first kMaxOthers, in ascending order
+  VoterProposal current_{};              // on disk or being written, unless its stage is proposed
+  std::uint64_t number_ = 0;             // for lists that this member is the first of
+  NodeId nominator_ = kNobody;           // of the nomination in which it takes part; kNobody: none
+  VoterProposal nominated_{};            // the proposal of that nominator
+  std::uint8_t questions_ = kQuestions;  // for the voters, still to ask while idle
+  std::vector<Other> others_;            // the first kMaxOthers, in ascending order
   BootTime next_ = kNever;
 };
 

@@ -47,6 +47,20 @@ class BootstrapCluster {
     site.writing = {};
     begin(member);
   }
+  void nominate(std::uint32_t member, const VoterSet& voters) {
+    order(member, Bootstrap::Nominate{voters});
+  }
+  void abandon(std::uint32_t member) { order(member, Bootstrap::Abandon{}); }
+  // The lock service of a voter announces the voters every ten seconds.
+  void announce() {
+    for (std::uint32_t i = 0; i < sites_.size(); ++i) {
+      Output<Bootstrap> output;
+      output.kind = OutputKind::broadcast;
+      output.message = of(i).word();
+      if (of(i).committed()) carry_out(i, output);
+    }
+    settle();
+  }
   // It restarts, and its record cannot be read.
   void lose_record(std::uint32_t member) {
     sites_[member].disk.reset();
@@ -114,6 +128,11 @@ class BootstrapCluster {
                                                                 .saved = site.disk,
                                                                 .aside = site.lost && !site.disk});
     step(member, [](Bootstrap& machine, Turn<Bootstrap>& turn) { machine.start(turn); });
+  }
+
+  void order(std::uint32_t member, const Bootstrap::Command& command) {
+    step(member,
+         [&](Bootstrap& machine, Turn<Bootstrap>& turn) { machine.command(turn, command); });
   }
 
   template <class Do>
@@ -226,6 +245,108 @@ TEST(Bootstrap, AMemberThatLostItsRecordAgreesOnNoOtherVoters) {
   for (const VoterSet& voters : cluster.committed()) EXPECT_EQ(voters, voters_of({0, 1}));
   EXPECT_TRUE(cluster.of(1).committed() && cluster.of(2).committed());
 }
+
+// --- nominations ---
+
+TEST(Bootstrap, WithoutAnExpectedNumberAnOperatorChoosesTheVoters) {
+  BootstrapCluster cluster(6, 0, 1);
+  cluster.pass(30s);
+  for (std::uint32_t i = 0; i < 6; ++i) EXPECT_TRUE(cluster.of(i).idle());
+  cluster.nominate(4, voters_of({1, 4, 5}));
+  cluster.pass(3s);
+  for (std::uint32_t i = 0; i < 6; ++i) {
+    EXPECT_TRUE(cluster.of(i).committed()) << i;
+    EXPECT_EQ(cluster.of(i).word().voters, voters_of({1, 4, 5}));
+  }
+  cluster.nominate(2, voters_of({0, 2, 3}));
+  cluster.crash(1);
+  cluster.pass(5s);
+  EXPECT_EQ(cluster.of(2).word().voters, voters_of({1, 4, 5})) << "there is no second set";
+  EXPECT_EQ(cluster.of(1).word().voters, voters_of({1, 4, 5})) << "its record says so";
+  EXPECT_EQ(cluster.splits(), 0);
+}
+
+// The others that have heard the nominator hear each other too, and end all the same.
+TEST(Bootstrap, ANominationEndsWithItsNominator) {
+  BootstrapCluster cluster(5, 0, 1);
+  cluster.cut_off(3, true);
+  cluster.nominate(0, voters_of({0, 1, 2, 3}));
+  cluster.pass(10s);
+  EXPECT_EQ(cluster.of(1).word().voters, voters_of({0, 1, 2, 3}));
+  cluster.abandon(0);
+  cluster.pass(10s);
+  for (std::uint32_t i = 0; i < 5; ++i) EXPECT_TRUE(cluster.of(i).idle()) << i;
+  cluster.nominate(1, voters_of({1, 2, 4}));
+  cluster.pass(5s);
+  EXPECT_TRUE(cluster.of(0).committed());
+}
+
+// Two lists without a common member could both be committed.
+TEST(Bootstrap, OfTwoNominationsTheSmallerListGoesFirst) {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    BootstrapCluster cluster(6, 0, seed);
+    cluster.pass(3s);
+    cluster.nominate(3, voters_of({3, 4, 5}));
+    cluster.nominate(0, voters_of({0, 1, 2}));
+    cluster.pass(10s);
+    for (std::uint32_t i = 0; i < 6; ++i) {
+      EXPECT_TRUE(cluster.of(i).committed()) << "seed " << seed << ", member " << i;
+      EXPECT_EQ(cluster.of(i).word().voters, cluster.of(0).word().voters) << "seed " << seed;
+    }
+  }
+}
+
+TEST(Bootstrap, OnlyOneOfTheVotersWithARecordNominates) {
+  BootstrapCluster cluster(3, 0, 1);
+  cluster.nominate(0, voters_of({1, 2}));
+  EXPECT_TRUE(cluster.of(0).idle()) << "not among them";
+  cluster.lose_record(0);
+  cluster.nominate(0, voters_of({0, 1, 2}));
+  cluster.pass(5s);
+  EXPECT_TRUE(cluster.of(0).idle()) << "it may have been ready for others";
+  cluster.nominate(1, voters_of({1}));
+  cluster.pass(1s);
+  EXPECT_TRUE(cluster.of(0).committed());
+}
+
+// Operators choose different majorities on several members, which crash and are cut off.
+TEST(Bootstrap, NominationsNeverCommitTwoVoterSets) {
+  for (std::uint64_t seed = 1; seed <= 500; ++seed) {
+    Stream chance(seed, 2, 0);
+    const auto members = static_cast<std::uint32_t>(3 + chance.below(3));
+    BootstrapCluster cluster(members, 0, seed);
+    cluster.set_loss(0.4);
+    for (int i = 0; i < 12; ++i) {
+      const auto member = static_cast<std::uint32_t>(chance.below(members));
+      if (chance.chance(0.4)) cluster.crash(member);
+      if (chance.chance(0.5)) cluster.cut_off(member, chance.chance(0.5));
+      VoterSet voters;
+      while (voters.size() < members / 2 + 1) {
+        const NodeId voter =
+            voters.empty() ? node(member) : node(static_cast<std::uint32_t>(chance.below(members)));
+        if (!among(voters, voter)) voters.push_back(voter);
+      }
+      std::ranges::sort(voters);
+      if (chance.chance(0.5)) cluster.nominate(member, voters);
+      if (chance.chance(0.3)) cluster.abandon(static_cast<std::uint32_t>(chance.below(members)));
+      cluster.pass(chance.chance(0.5) ? 300ms : 1s);
+    }
+    for (std::uint32_t i = 0; i < members; ++i) cluster.cut_off(i, false);
+    cluster.set_loss(0);
+    for (std::uint32_t i = 0; i < members; ++i) cluster.abandon(i);
+    cluster.pass(10s);
+    cluster.nominate(0, voters_of({0, 1}));
+    cluster.pass(10s);
+    cluster.announce();
+    for (const VoterSet& voters : cluster.committed())
+      EXPECT_EQ(voters, cluster.committed().front());
+    for (std::uint32_t i = 0; i < members; ++i)
+      EXPECT_TRUE(cluster.of(i).committed()) << "seed " << seed << ", member " << i;
+    EXPECT_EQ(cluster.splits(), 0);
+  }
+}
+
+// --- in the end ---
 
 // Whatever is lost, repeated, reordered or crashes: no two members ever commit different voters,
 // and in the end all members have committed. More than half are expected.

@@ -45,8 +45,10 @@ wire::SetId id_of(std::span<const HostId> voters, std::uint64_t number) {
   return wire::SetId{std::max<std::uint64_t>(fnv1a(bytes), 1)};
 }
 
-// More machines could agree on two sets of voters. Named voters are exactly these.
+// More machines could agree on two sets of voters. Named voters are exactly these, and those of a
+// nomination too.
 std::size_t most_members(std::uint8_t expected, const std::vector<std::string>& named) {
+  if (expected == 0) return Bootstrap::kMaxOthers + 1;
   return named.empty() ? 2 * std::size_t{expected} - 1 : named.size();
 }
 
@@ -279,6 +281,9 @@ void LockService::on_committed(LockTurn& turn, const Bootstrap::VoterProposal& p
   set_id_ = id_of(voters, proposal.number);
   announce_at_ = turn.now + kAnnounce;
   turn.out.notify(VotersAgreed{voters.size()});
+  if (nomination_)
+    end_nomination(turn, nomination_->voters == proposal.voters ? ChangeOutcome::done
+                                                                : ChangeOutcome::already);
   leases_.emplace(LeaseService::Start{
       .self = start_.self,
       .voters = voters,

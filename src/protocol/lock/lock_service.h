@@ -32,17 +32,18 @@
 
 namespace tempo::locks {
 
-// How a change of the voters ended.
+// How a change of the voters, or the nomination of the first ones, ended.
 enum class ChangeOutcome : std::uint8_t {
   done,
-  not_running,  // the locks of this host do not run yet
+  not_running,  // the locks of this host do not run yet, or they do already and none can be
+                // nominated
   busy,         // another change is in progress
   available,    // with this policy each machine votes for itself
-  already,      // the host has a vote
+  already,      // the host has a vote; a nomination: others are the voters
   full,         // no more voters are possible
   last,         // the host is the only voter
   preferred,    // the host is the preferred machine of the policy
-  no_answer,    // the host does not answer lock messages
+  no_answer,    // the host does not answer lock messages; a nomination: not all have agreed
   no_majority,  // no majority of the voters answers
   withdrawn,    // by CancelChange; a proposal that voters have accepted may still succeed
 };
@@ -60,7 +61,12 @@ class LockService {
     HostId host = kNoHost;
     bool votes = false;  // true: the host gains a vote; false: it loses all its votes
   };
-  // Withdraws the change with that number, if it is in progress.
+  // Makes these hosts, this one among them, the first voters. ChangeEnded has no host.
+  struct NominateVoters {
+    std::uint64_t number = 0;
+    std::vector<HostId> hosts{};  // at most kMaxVoterSet, in any order
+  };
+  // Withdraws the change or the nomination with that number, if it is in progress.
   struct CancelChange {
     std::uint64_t number = 0;
   };
@@ -68,8 +74,8 @@ class LockService {
     LockRecord record{};
   };
   struct Retire {};  // another machine has the identity of this host
-  using Command =
-      std::variant<Acquire, Resume, Release, ChangeVoters, CancelChange, Retire, Persisted>;
+  using Command = std::variant<Acquire, Resume, Release, ChangeVoters, NominateVoters, CancelChange,
+                               Retire, Persisted>;
   static Command persisted(const LockRecord& record) { return Persisted{record}; }
 
   // The voters are known: agreed now, or read from the record.
@@ -102,7 +108,8 @@ class LockService {
     HostId self = kNoHost;
     Incarnation life{};
     wire::Directory* hosts = nullptr;  // numbers the hosts; must outlive the machine
-    std::uint8_t expected = 0;         // number of the first voters; at most kMaxVoterSet
+    // Number of the first voters; at most kMaxVoterSet; 0: they are nominated (NominateVoters).
+    std::uint8_t expected = 0;
     std::vector<std::string> named{};  // names or ids of the first voters; empty: any
     lock::lease::Rules rules{};
     BoundsMonitor::Rules bounds{};
@@ -146,12 +153,15 @@ class LockService {
   }
   bool record_lost() const { return start_.record_lost; }   // at the start
   std::size_t heard() const { return bootstrap_.heard(); }  // other hosts, during the bootstrap
-  bool committed() const { return leases_.has_value(); }    // the voters are known
+  // Without an expected number: no voters are known, and none are being agreed.
+  bool idle() const { return bootstrap_.idle() && !start_.record_lost; }
+  std::size_t expected() const { return bootstrap_.expected(); }  // number of the first voters
+  bool committed() const { return leases_.has_value(); }          // the voters are known
   bool running() const { return leases_ && leases_->running(); }
   bool serves(BootTime now) const { return leases_ && leases_->speaks(now); }
   const lock::lease::View& view() const { return leases_->view(); }  // valid if committed
   std::uint8_t votes_of(HostId host) const;                          // valid if committed
-  bool changing() const { return change_.has_value(); }
+  bool changing() const { return change_.has_value() || nomination_.has_value(); }
   std::vector<Known> known(BootTime now) const;
   // Null: the voters are not known.
   const BoundedDelayLocks* bounded_delay() const {
@@ -169,6 +179,13 @@ class LockService {
     BootTime until{};         // deadline of the change
   };
 
+  // This host makes an operator's hosts the first voters.
+  struct Nomination {
+    std::uint64_t number = 0;
+    lock::VoterSet voters{};
+    BootTime until{};
+  };
+
   template <class Part, class Do>
   void step(LockTurn& turn, Part& part, Do todo);
   template <class Part>
@@ -183,6 +200,7 @@ class LockService {
   void on_command(LockTurn& turn, const Resume& request);
   void on_command(LockTurn& turn, const Release& release);
   void on_command(LockTurn& turn, const ChangeVoters& wanted);
+  void on_command(LockTurn& turn, const NominateVoters& wanted);
   void on_command(LockTurn& turn, const CancelChange& cancel);
   void on_command(LockTurn& turn, const Retire& retire);
   void on_command(LockTurn& turn, const Persisted& persisted);
@@ -213,6 +231,8 @@ class LockService {
   void advance_change(LockTurn& turn);
   void give_up_change(LockTurn& turn, ChangeOutcome outcome);
   void end_change(LockTurn& turn, ChangeOutcome outcome);
+  void abandon_nomination(LockTurn& turn, ChangeOutcome outcome);
+  void end_nomination(LockTurn& turn, ChangeOutcome outcome);
   void check_each_second(LockTurn& turn);
   void follow_voters(LockTurn& turn);
   void prefer(LockTurn& turn);
@@ -238,8 +258,10 @@ class LockService {
   std::optional<LeaseService> leases_;              // set once the voters are known
   std::optional<BoundedDelayLocks> bounded_delay_;  // set with the leases
   std::optional<Change> change_;                    // in progress
+  std::optional<Nomination> nomination_;            // in progress
   BootTime announce_at_ = kNever;                   // runs with the leases
-  BootTime check_at_ = kNever;  // runs during a change, and on a preferred machine
+  // Runs during a change or a nomination, and on a preferred machine.
+  BootTime check_at_ = kNever;
 };
 
 template <class Part, class Do>

@@ -6,6 +6,7 @@
 
 namespace tempo::locks {
 
+using lock::Bootstrap;
 using lock::lease::TwoNode;
 using lock::lease::View;
 
@@ -22,7 +23,47 @@ void LockService::on_command(LockTurn& turn, const ChangeVoters& wanted) {
   advance_change(turn);
 }
 
+// --- the first voters ---
+
+// Two rounds of messages and a write, after all of them have heard each other.
+static constexpr Nanos kNomination = 10s;
+
+void LockService::on_command(LockTurn& turn, const NominateVoters& wanted) {
+  Nomination nomination{.number = wanted.number, .until = turn.now + kNomination};
+  for (const HostId host : wanted.hosts) {
+    const NodeId node = start_.hosts->number_of(host);
+    if (node != kNobody && nomination.voters.size() < lock::kMaxVoterSet &&
+        !lock::among(nomination.voters, node))
+      nomination.voters.push_back(node);
+  }
+  std::ranges::sort(nomination.voters);
+  const bool valid = nomination.voters.size() == wanted.hosts.size() &&
+                     lock::among(nomination.voters, start_.hosts->number_of(start_.self));
+  if (valid && !nomination_ && idle() && !stands_aside() && !retired_) {
+    nomination_ = nomination;
+    check_at_ = std::min(check_at_, turn.now + 1s);
+    return command_part(turn, bootstrap_, Bootstrap::Nominate{nomination.voters});
+  }
+  turn.out.notify(
+      ChangeEnded{.number = wanted.number,
+                  .outcome = nomination_ ? ChangeOutcome::busy : ChangeOutcome::not_running});
+}
+
+void LockService::abandon_nomination(LockTurn& turn, ChangeOutcome outcome) {
+  command_part(turn, bootstrap_, Bootstrap::Abandon{});
+  end_nomination(turn, outcome);
+}
+
+void LockService::end_nomination(LockTurn& turn, ChangeOutcome outcome) {
+  turn.out.notify(ChangeEnded{.number = nomination_->number, .outcome = outcome});
+  nomination_.reset();
+}
+
+// --- changes ---
+
 void LockService::on_command(LockTurn& turn, const CancelChange& cancel) {
+  if (nomination_ && nomination_->number == cancel.number)
+    abandon_nomination(turn, ChangeOutcome::withdrawn);
   if (change_ && change_->wanted.number == cancel.number)
     give_up_change(turn, ChangeOutcome::withdrawn);
 }
@@ -78,13 +119,15 @@ void LockService::end_change(LockTurn& turn, ChangeOutcome outcome) {
 }
 
 void LockService::check_each_second(LockTurn& turn) {
-  prefer(turn);
+  if (nomination_ && turn.now >= nomination_->until)
+    abandon_nomination(turn, ChangeOutcome::no_answer);
+  if (leases_) prefer(turn);
   advance_change(turn);
   // Question or answer may have been lost.
   if (change_ && !change_->takes_part)
     command_part(turn, *leases_, LeaseService::AskRecord{change_->wanted.host});
   const bool prefers = start_.policy == TwoNode::preferred && start_.is_policy_host;
-  check_at_ = change_ || prefers ? turn.now + 1s : kNever;
+  check_at_ = change_ || nomination_ || prefers ? turn.now + 1s : kNever;
 }
 
 void LockService::follow_voters(LockTurn& turn) {

@@ -1,12 +1,13 @@
 // The lock service in scripts (lab/sim/world_script.h): its settings, commands and texts.
 //
-// Settings: voters N, the number of the first voters; named HOSTS, the only hosts that may be first
-// voters, comma-separated; policy POLICY HOST as `policy witness=host3`;
+// Settings: voters N, the number of the first voters, 0: they are nominated; named HOSTS, the only
+// hosts that may be first voters, comma-separated; policy POLICY HOST as `policy witness=host3`;
 // lease SPAN, the length of leases; longest SPAN. Commands:
 //
 //     host1 acquire LOCK client 3 [shared] [silent | explicit] [lease SPAN]
 //     host1 release client 3
 //     host1 admit HOST, host1 forget HOST
+//     host1 nominates HOSTS, comma-separated; host1 withdraws the last change
 //
 // Messages have the names of doc/internals/lease.md, lock.md and doc/reference/wire.md.
 #pragma once
@@ -161,7 +162,8 @@ inline std::string text_of(const LockService::Notice& notice) {
                                                        "no majority answers",
                                                        "withdrawn"};
   const auto& ended = std::get<LockService::ChangeEnded>(notice);
-  return fmt::format("reports about {}: {}", scripted_name(ended.host),
+  return fmt::format("reports about {}: {}",
+                     ended.host == kNoHost ? "the nomination" : scripted_name(ended.host),
                      kOutcomes[std::to_underlying(ended.outcome)]);
 }
 
@@ -259,7 +261,7 @@ class ScriptedLocks {
 
   Result<bool> setting(std::string_view word, std::string_view value) {
     if (word == "voters") {
-      TRY(voters, number_within<std::uint32_t>(value, 1, lock::kMaxVoterSet));
+      TRY(voters, number_within<std::uint32_t>(value, 0, lock::kMaxVoterSet));
       voters_ = static_cast<std::uint8_t>(voters);
     } else if (word == "lease" || word == "longest") {
       TRY(span, parse_span(value));
@@ -318,6 +320,13 @@ class ScriptedLocks {
     } else if (verb == "admit" || verb == "forget") {
       TRY(host, sim::host_named(words.take(), hosts_));
       command = LockService::ChangeVoters{++changes_, scripted_host(host), verb == "admit"};
+    } else if (verb == "nominates") {
+      LockService::NominateVoters wanted{.number = ++changes_};
+      for (const std::string_view name : split_text(words.take(), ',')) {
+        TRY(host, sim::host_named(name, hosts_));
+        wanted.hosts.push_back(scripted_host(host));
+      }
+      command = wanted;
     } else if (verb == "withdraws") {  // the last change that was ordered
       command = LockService::CancelChange{changes_};
     } else {
