@@ -104,6 +104,7 @@ void fields(View& view, const Visit& visit) {
   visit("bound_reference_us", view.bound_reference_us);
   visit("bound_other_us", view.bound_other_us);
   visit("utc_bound_us", view.utc_bound_us);
+  visit("view_members", view.view_members);
   visit("offset_us", view.offset_us);
   visit("rate_ppm", view.rate_ppm);
   visit("timescale_generation", view.timescale_generation);

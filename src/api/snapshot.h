@@ -118,6 +118,7 @@ struct Snapshot {
   std::optional<double> bound_reference_us{};   // error bound of the reference's own time
   std::optional<double> bound_other_us{};       // holdover, objections, a correction under way
   std::optional<double> utc_bound_us{};         // of the UTC that this machine carries; unset: none
+  std::optional<std::uint32_t> view_members{};  // machines that vote on the main part; unset: one
   double offset_us = 0;                    // this clock minus network time, by the last estimate
   double rate_ppm = 0;                     // of this clock over the raw clock
   std::uint32_t timescale_generation = 0;  // number of times that network time was set by hand

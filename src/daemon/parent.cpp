@@ -23,6 +23,7 @@
 #include "daemon/crash_hint.h"
 #include "daemon/drivers/clock_driver.h"
 #include "daemon/drivers/lock_record_file.h"
+#include "daemon/drivers/membership_file.h"
 #include "daemon/drivers/publisher.h"
 #include "daemon/log.h"
 #include "daemon/parent_line.h"
@@ -186,6 +187,7 @@ class Parent {
     const SavedLocks locks = read_lock_record(identity_.settings.state_dir, identity_.host,
                                               sys::place_of(identity_.settings.state_dir));
     written_ = locks.record;
+    written_view_ = read_membership(identity_.settings.state_dir, identity_.host).record;
 
     Nanos pause{0};
     for (;;) {
@@ -364,6 +366,8 @@ class Parent {
     const std::string details = event.substr(tab + 1);
     if (what == kWriteLocks) {
       write_locks(line, details);
+    } else if (what == kWriteMembership) {
+      write_view(line, details);
     } else if (what == kBeginLocksAgain) {
       begin_locks_again(details);
     } else if (what == ClockDriver::kSaveRate) {
@@ -395,6 +399,7 @@ class Parent {
     const std::string& directory = identity_.settings.state_dir;
     const std::string error = !disk_error_.empty()   ? disk_error_
                               : !lock_error_.empty() ? lock_error_
+                              : !view_error_.empty() ? view_error_
                                                      : sys::space_error(directory);
     if (error != told_disk_error_ && line.send(fmt::format("{}\t{}", kDiskError, error)))
       told_disk_error_ = error;
@@ -418,6 +423,18 @@ class Parent {
     if (done) written_ = record;
     line.send(done ? fmt::format("{}\t{}", kLocksWritten, message.substr(0, tab))
                    : fmt::format("{}\t{}", kLocksNotWritten, done.error()));
+  }
+
+  // The same for the membership record.
+  void write_view(const ParentLine& line, const std::string& message) {
+    const std::size_t tab = message.find('\t');
+    if (tab == std::string::npos) return;
+    const auto done = write_membership(identity_.settings.state_dir, identity_.host, written_view_,
+                                       message.substr(tab + 1));
+    view_error_ = done ? "" : done.error();
+    if (done) written_view_ = *done;
+    line.send(done ? fmt::format("{}\t{}", kMembershipWritten, message.substr(0, tab))
+                   : fmt::format("{}\t{}", kMembershipNotWritten, done.error()));
   }
 
   // An operator has ordered it: the record begins again, above every count in use.
@@ -461,9 +478,10 @@ class Parent {
 
   DaemonIdentity identity_;
   ReadSettings read_settings_;
-  std::optional<locks::LockRecord> written_{};  // the last lock record; unset: none, or lost
-  std::unique_ptr<CrashHint> hint_;             // set while a worker runs
-  sigset_t original_mask_{};                    // signal mask of the environment
+  std::optional<locks::LockRecord> written_{};        // the last lock record; unset: none, or lost
+  std::optional<membership::Record> written_view_{};  // the last membership record, likewise
+  std::unique_ptr<CrashHint> hint_;                   // set while a worker runs
+  sigset_t original_mask_{};                          // signal mask of the environment
   bool stopping_ = false;
   int forwarded_signal_ = 0;  // signal sent to the worker when stopping
   bool leads_ = false;        // the worker is master, by its last event
@@ -473,6 +491,7 @@ class Parent {
   bool hooks_dropped_ = false;   // the last event had no hook; logged once
   std::string disk_error_;       // last error, logged once; empty: none
   std::string lock_error_;       // of the last write of the lock record; empty: none
+  std::string view_error_;       // of the membership record
   std::string told_disk_error_;  // last message to the worker
 };
 

@@ -50,9 +50,24 @@ WallTime start_of_clock(const DaemonIdentity& identity, sys::Clock& clock) {
   return first;
 }
 
+Host::Views make_views(const DaemonIdentity& identity, const membership::Rules& rules, Draw& draw) {
+  const SavedMembership saved = read_membership(identity.settings.state_dir, identity.host);
+  if (!saved.lost.empty())
+    log_warning(fmt::format(
+        "the membership record is lost: {}; this machine joins the network as a new member",
+        saved.lost));
+  constexpr std::uint64_t kNumbers = std::uint64_t{1} << 62;
+  return Host::Views(
+      {.record = saved.record,
+       .fresh = membership::MemberId{draw.below(kNumbers) + 1},
+       .first = Sequence{static_cast<std::uint32_t>(draw.below(std::uint64_t{1} << 32))}},
+      rules);
+}
+
 // The rules must outlive the host.
 Host make_host(const DaemonIdentity& identity, const election::Rules& rules,
-               const node::SyncRules& sync_rules, Transport& transport, Instruments& instruments) {
+               const node::SyncRules& sync_rules, Host::Views views, Transport& transport,
+               Instruments& instruments) {
   const config::Settings& settings = identity.settings;
   wire::Codec& codec = transport.codec();
   Node node({.self = codec.self(),
@@ -72,7 +87,7 @@ Host make_host(const DaemonIdentity& identity, const election::Rules& rules,
                                        .hosts = &codec.directory(),
                                        .rules = {.lease = settings.lock_lease},
                                        .node_keys = identity.node_keys.get()});
-  return {std::move(node), std::move(locks), std::move(groups)};
+  return {std::move(node), std::move(views), std::move(locks), std::move(groups)};
 }
 
 }  // namespace
@@ -99,7 +114,8 @@ Worker::Worker(const DaemonIdentity& identity, Instruments instruments, const Pa
       rules_{.timing = identity_.settings.timing},
       sync_rules_(sync_rules(identity_.settings)),
       transport_(identity_, loop_, *instruments_.oscillator),
-      host_(make_host(identity_, rules_, sync_rules_, transport_, instruments_),
+      host_(make_host(identity_, rules_, sync_rules_, make_views(identity_, view_rules_, draw_),
+                      transport_, instruments_),
             HostClock{instruments_.oscillator.get()}, draw_, host_hooks()),
       events_([this] { return reading().time; }, parent),
       clock_({.identity = &identity_,
@@ -141,7 +157,7 @@ HostRuntime::Hooks Worker::host_hooks() {
                   transport_.carry_out(output);
               },
           .write = [this](std::uint64_t number,
-                          const locks::LockRecord& record) { write_record(number, record); },
+                          const host::Records& records) { write_records(number, records); },
           .stepped = [this] { elections_.report_states(now(), host_.machine().node()); }};
 }
 
@@ -156,11 +172,22 @@ void Worker::on_notice(const Host::Notice& notice) {
                  [this](const auto& one) { groups_.on_notice(one); }};
   std::visit(Overloaded{[&](const Node::Notice& one) { std::visit(of_node, one); },
                         [&](const Host::Locks::Notice& one) { locks_.on_notice(one); },
-                        [&](const Host::Groups::Notice& one) { std::visit(of_groups, one); }},
+                        [&](const Host::Groups::Notice& one) { std::visit(of_groups, one); },
+                        [&](const Host::Views::Notice& one) { elections_.on_notice(one); }},
              notice);
 }
 
-void Worker::write_record(std::uint64_t number, const locks::LockRecord& record) {
+// Each part has a file of its own; only those that have changed are written.
+void Worker::write_records(std::uint64_t number, const host::Records& records) {
+  writes_.begin(number, records);
+  if (records.locks && records.locks_number > locks_written_)
+    write_locks(records.locks_number, *records.locks);
+  if (records.membership && records.membership_number > membership_written_)
+    write_membership(records.membership_number, *records.membership);
+  finish_writes();  // without a parent they are done; `records` is not valid after that
+}
+
+void Worker::write_locks(std::uint32_t number, const locks::LockRecord& record) {
   const std::string text = record.text();
   if (parent_ != nullptr) {
     parent_->send(fmt::format("{}\t{}\t{}", kWriteLocks, number, text));
@@ -168,7 +195,24 @@ void Worker::write_record(std::uint64_t number, const locks::LockRecord& record)
   }
   const auto done = sys::write_record(lock_record_path(identity_.settings.state_dir), text);
   set_record_error(done ? "" : done.error());
-  if (done) host_.finish_write(number);
+  if (done) locks_written_ = number;
+}
+
+void Worker::write_membership(std::uint32_t number, const membership::Record& record) {
+  const std::string& directory = identity_.settings.state_dir;
+  const std::string text = membership_text(directory, identity_.host, record);
+  if (parent_ != nullptr) {
+    parent_->send(fmt::format("{}\t{}\t{}", kWriteMembership, number, text));
+    return;
+  }
+  const auto done = daemon::write_membership(directory, identity_.host, std::nullopt, text);
+  set_membership_error(done ? "" : done.error());
+  if (done) membership_written_ = number;
+}
+
+void Worker::finish_writes() {
+  if (const std::uint64_t done = writes_.finish(locks_written_, membership_written_); done != 0)
+    host_.finish_write(done);
 }
 
 // --- networks ---
@@ -372,19 +416,38 @@ std::vector<ipc::MemberFindings> Worker::member_findings() const {
 // A message from the parent: new settings, or the confirmation of a write.
 void Worker::receive_from_parent() {
   const std::string text = parent_->receive();
-  if (text.starts_with(kLocksNotWritten))
-    return set_record_error(text.substr(kLocksNotWritten.size() + 1));
-  if (text.starts_with(kDiskError)) {
-    disk_error_ = text.substr(kDiskError.size() + 1);
+  const auto after = [&](std::string_view word) -> std::optional<std::string_view> {
+    if (!text.starts_with(word)) return std::nullopt;
+    return std::string_view(text).substr(word.size() + 1);
+  };
+  if (const auto error = after(kLocksNotWritten)) return set_record_error(std::string(*error));
+  if (const auto error = after(kMembershipNotWritten))
+    return set_membership_error(std::string(*error));
+  if (const auto error = after(kDiskError)) {
+    disk_error_ = *error;
     return;
   }
-  if (!text.starts_with(kLocksWritten)) {
-    if (!text.empty()) reload(text);
-    return;
+  if (const auto number = after(kLocksWritten)) {
+    set_record_error("");
+    locks_written_ = std::max(locks_written_, parse_number<std::uint32_t>(*number).value_or(0));
+    return finish_writes();
   }
-  const std::string_view number = std::string_view(text).substr(kLocksWritten.size() + 1);
-  set_record_error("");
-  if (const auto written = parse_number<std::uint64_t>(number)) host_.finish_write(*written);
+  if (const auto number = after(kMembershipWritten)) {
+    set_membership_error("");
+    membership_written_ =
+        std::max(membership_written_, parse_number<std::uint32_t>(*number).value_or(0));
+    return finish_writes();
+  }
+  if (!text.empty()) reload(text);
+}
+
+// Without a record this machine has no vote.
+void Worker::set_membership_error(const std::string& error) {
+  if (error != membership_error_ && !error.empty())
+    log_error(
+        fmt::format("no vote on the main part: cannot save the membership record: {}", error));
+  if (error.empty() && !membership_error_.empty()) log_info("the membership record is saved again");
+  membership_error_ = error;
 }
 
 // The write is repeated each second; the log has each error once.
@@ -539,6 +602,7 @@ void Worker::stop_cleanly() {
   clock_.stop_publishing();
   for (std::uint8_t i = 0; i < transport_.links().count(); ++i)
     command_node(Node::ElectionCommand{i, election::Command::stop});
+  host_.command(Host::Views::Command{membership::Stop{}});
   announcer_.stop();
   clock_.save_rate();
   log_info("stopped");
@@ -584,6 +648,7 @@ obs::Snapshot Worker::snapshot() {
   return make_snapshot({.identity = &identity_,
                         .codec = &transport_.codec(),
                         .node = &host_.machine().node(),
+                        .agreed = &host_.machine().views().view(),
                         .links = &transport_.links(),
                         .announcements = &announcer_.machine(),
                         .now = now(),

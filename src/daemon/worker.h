@@ -27,6 +27,7 @@
 #include "daemon/drivers/instruments.h"
 #include "daemon/drivers/local_groups.h"
 #include "daemon/drivers/lock_backend.h"
+#include "daemon/drivers/membership_file.h"
 #include "daemon/drivers/transport.h"
 #include "daemon/incompatible_peers.h"
 #include "daemon/parent_line.h"
@@ -122,9 +123,13 @@ class Worker {
   void receive_join(std::uint8_t network, const sys::Address& from,
                     std::span<const std::byte> request);
   void on_notice(const host::Host::Notice& notice);
-  void write_record(std::uint64_t number, const locks::LockRecord& record);
+  void write_records(std::uint64_t number, const host::Records& records);
+  void write_locks(std::uint32_t number, const locks::LockRecord& record);
+  void write_membership(std::uint32_t number, const membership::Record& record);
+  void finish_writes();
   void receive_from_parent();
   void set_record_error(const std::string& error);
+  void set_membership_error(const std::string& error);
   void reload(std::string_view text);
   void warn_of_keys() const;
   void check_id();
@@ -142,13 +147,18 @@ class Worker {
   sys::KernelDraw draw_;
   election::Rules rules_;
   node::SyncRules sync_rules_;
+  membership::Rules view_rules_ = membership::rules_for(membership::kLease);
   Transport transport_;
   HostRuntime host_;
   EventLog events_;
   ClockDriver clock_;
   ElectionEvents elections_;
   LockBackend locks_;
-  std::string record_error_;  // why the lock record cannot be written; empty: it can
+  WritesInProgress writes_;
+  std::uint32_t locks_written_ = 0;       // number of the last lock record on the disk
+  std::uint32_t membership_written_ = 0;  // of the last membership record
+  std::string record_error_;              // why the lock record cannot be written; empty: it can
+  std::string membership_error_;          // the same of the membership record
   LocalGroups groups_;
   ReelectDriver reelect_;
   Announcer announcer_;

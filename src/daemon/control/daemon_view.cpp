@@ -103,6 +103,8 @@ void add_clock(const DaemonView& view, obs::Snapshot& shot) {
   shot.exchanges = sync.exchanges();
   shot.reference = name_of_node(*view.codec, sync.reference());
   if (const auto utc = sync.utc_bound(view.now)) shot.utc_bound_us = microseconds(*utc);
+  if (const auto& members = view.agreed->members; members.size() > 1)
+    shot.view_members = static_cast<std::uint32_t>(members.size());
   if (const auto parts = sync.bound_parts(view.now)) {
     shot.bound_age_s = std::chrono::duration<double>(parts->age).count();
     shot.bound_round_trip_us = microseconds(parts->round_trip);

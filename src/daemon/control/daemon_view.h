@@ -16,6 +16,7 @@
 #include "daemon/drivers/lock_backend.h"
 #include "protocol/group/service.h"
 #include "protocol/host/announcements.h"
+#include "protocol/membership/view.h"
 #include "protocol/sync/node.h"
 #include "protocol/wire/codec.h"
 
@@ -25,6 +26,7 @@ struct DaemonView {
   const DaemonIdentity* identity = nullptr;
   const wire::Codec* codec = nullptr;
   const node::Node* node = nullptr;
+  const membership::View* agreed = nullptr;  // the machines that vote on the main part
   const Links* links = nullptr;
   const announce::Announcements* announcements = nullptr;
   Instant now{};

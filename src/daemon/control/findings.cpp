@@ -175,11 +175,15 @@ class Finder {
                    "tempod' announces a planned stop"}));
     }
     const std::size_t known = 1 + up_.size() + silent_.size();
-    if (!up_.empty() && 2 * (1 + up_.size()) < known)
+    const bool outside = shot().status == "minority";
+    if (outside || (!up_.empty() && 2 * (1 + up_.size()) < known))
       add(problem(FindingCode::minority,
-                  {.what = "this machine is in the smaller part of the network",
+                  {.what = outside ? "this machine is cut off from the main part of the network"
+                                   : "this machine is in the smaller part of the network",
                    .evidence = fmt::format("{} of {} members are heard", 1 + up_.size(), known),
-                   .cure = "repair the connection to the silent members"}));
+                   .cure = "repair the connection to the silent members; if more than half of the "
+                           "members are gone for good, see 'A lost majority of the members' in the "
+                           "guide for operations"}));
     one_way();
     for (const MemberView* member : up_)
       if (member->faulty)

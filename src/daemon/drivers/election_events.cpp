@@ -40,6 +40,24 @@ void ElectionEvents::on_notice(const node::Node::TimeLoop& loop) {
                                   parts_.transport->links().label(loop.network)));
 }
 
+void ElectionEvents::on_notice(const membership::Notice& notice) {
+  using Kind = membership::Notice::Kind;
+  switch (notice.kind) {
+    case Kind::main:
+      return log_info("this machine leads the main part of the network");
+    case Kind::not_main:
+      return log_info("this machine no longer leads the main part of the network");
+    case Kind::dissolved:
+      return log_info("this machine gives up its view of the network and joins as a new member");
+    case Kind::outdated:
+      return log_info(
+          "resigning: another member was in the main part of the network later than this machine");
+    case Kind::installed:
+    case Kind::generation:
+      return;
+  }
+}
+
 // The log line names network, old and new state, and the mastership that the host knows.
 void ElectionEvents::report_states(Instant now, const node::Node& node) {
   const Links& links = parts_.transport->links();
@@ -56,8 +74,8 @@ void ElectionEvents::report_states(Instant now, const node::Node& node) {
                                                      links.label(i)));
     const std::string master = parts_.transport->name_of(election->master());
     log_debug(fmt::format("{}: {} -> {} (epoch {}, master {})", links.label(i),
-                         states_[i].empty() ? "-" : states_[i], state, election->followed().round,
-                         master.empty() ? "none" : master));
+                          states_[i].empty() ? "-" : states_[i], state, election->followed().round,
+                          master.empty() ? "none" : master));
     states_[i] = state;
     parts_.transport->trace().becomes(now, election::name_of(election->state()));
   }

@@ -1,5 +1,5 @@
 // Turns what the elections of this host report into events and log lines: masters that come and go,
-// two masters, members that do not answer, time sources.
+// two masters, members that do not answer, time sources, the main part of the network.
 #pragma once
 
 #include <array>
@@ -24,6 +24,7 @@ class ElectionEvents {
   void on_notice(const node::Node::ElectionNotice& notice);
   void on_notice(const node::Node::UpstreamChanged& changed);
   void on_notice(const node::Node::TimeLoop& loop);
+  static void on_notice(const membership::Notice& notice);
 
   // Reports each change of an election state once.
   void report_states(Instant now, const node::Node& node);

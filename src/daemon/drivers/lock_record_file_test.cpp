@@ -1,10 +1,13 @@
 #include "daemon/drivers/lock_record_file.h"
 
 #include <filesystem>
+#include <optional>
+#include <string>
 
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "daemon/drivers/membership_file.h"
 #include "platform/host.h"
 #include "platform/whole_file.h"
 
@@ -77,6 +80,85 @@ TEST(LockRecordFile, NoCountAndNoBootIsTakenBack) {
   EXPECT_NE(regression(record(2, 10), {.host = HostId{1}}), "");
   EXPECT_NE(regression(record(2, 10), {.host = HostId{2}, .lease = record(3, 11).lease}), "");
   EXPECT_EQ(regression({.host = HostId{1}}, record(1, 1)), "");
+}
+
+// --- the membership record, written in the same way ---
+
+constexpr HostId kMember{7};
+
+class MembershipFile : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    directory_ = ::testing::TempDir() + "membership_file_test";
+    std::filesystem::remove_all(directory_);
+    std::filesystem::create_directory(directory_);
+  }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
+
+  static membership::Record record(std::uint64_t round) {
+    membership::Record record{.self = membership::MemberId{3}};
+    record.promised = {.round = round, .master = membership::MemberId{3}};
+    return record;
+  }
+  Result<membership::Record> write(const membership::Record& record,
+                                   const std::optional<membership::Record>& last = {}) {
+    return write_membership(directory_, kMember, last,
+                            membership_text(directory_, kMember, record));
+  }
+
+  std::string directory_;
+};
+
+TEST_F(MembershipFile, IsReadAsItWasWritten) {
+  EXPECT_FALSE(read_membership(directory_, kMember).record);
+  EXPECT_EQ(read_membership(directory_, kMember).lost, "");
+  ASSERT_TRUE(write(record(5)));
+  EXPECT_EQ(read_membership(directory_, kMember).record, record(5));
+}
+
+TEST_F(MembershipFile, IsLostOnAnotherMachine) {
+  ASSERT_TRUE(write(record(5)));
+  EXPECT_FALSE(read_membership(directory_, HostId{8}).record);
+  EXPECT_NE(read_membership(directory_, HostId{8}).lost, "");
+}
+
+TEST_F(MembershipFile, IsLostInACopyOfTheDirectory) {
+  ASSERT_TRUE(write(record(5)));
+  const std::string copy = directory_ + "/copy";
+  std::filesystem::create_directory(copy);
+  std::filesystem::copy_file(membership_path(directory_), membership_path(copy));
+  EXPECT_NE(read_membership(copy, kMember).lost, "");
+}
+
+TEST_F(MembershipFile, TakesNoPromiseBack) {
+  EXPECT_FALSE(write(record(4), record(5)));
+  EXPECT_FALSE(write_membership(directory_, kMember, std::nullopt, "nonsense"));
+  EXPECT_FALSE(read_membership(directory_, kMember).record);
+}
+
+host::Records numbered(std::uint32_t locks, std::uint32_t membership) {
+  return {.locks_number = locks, .membership_number = membership};
+}
+
+TEST(WritesInProgress, AreDoneWhenBothPartsAreWritten) {
+  WritesInProgress writes;
+  writes.begin(1, numbered(1, 0));
+  writes.begin(2, numbered(1, 1));
+  writes.begin(2, numbered(1, 1));  // repeated
+  writes.begin(3, numbered(2, 1));
+  EXPECT_EQ(writes.finish(0, 1), 0U);
+  EXPECT_EQ(writes.finish(1, 1), 2U);
+  EXPECT_EQ(writes.finish(1, 1), 0U);
+  EXPECT_EQ(writes.finish(2, 1), 3U);
+  EXPECT_TRUE(writes.empty());
+}
+
+// A disk that is full for a long time: the newest write stays.
+TEST(WritesInProgress, AreBounded) {
+  WritesInProgress writes;
+  for (std::uint32_t i = 1; i <= 1000; ++i) writes.begin(i, numbered(i, 0));
+  EXPECT_EQ(writes.finish(999, 0), 31U);
+  EXPECT_EQ(writes.finish(1000, 0), 1000U);
 }
 
 }  // namespace

@@ -61,6 +61,8 @@ void Publisher::publish(sys::Oscillator& oscillator, const node::Sync& sync) {
   const node::Reading later = sync.reading(oscillator.at(moment.raw + kAhead));
   page::Content content = content_of(moment, now, later);
   content.generation = sync.timescale_generation();
+  if (node::in_main_part(now.status) && sync.main_until() != kNever)
+    content.main_until = moment.raw + (sync.main_until() - oscillator.at(moment.raw));
   if (slept(moment)) content.status = page::Status::unsynchronized;
   writer_.write(content);
   last_ = content;

@@ -19,6 +19,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -132,6 +133,10 @@ inline std::string text_of(const node::Node::Notice& notice) {
   return "";
 }
 
+// The scripts of the membership show its output.
+inline std::string text_of(const Host::ViewMessage& /*message*/) { return ""; }
+inline std::string text_of(const Host::Views::Notice& /*notice*/) { return ""; }
+
 class ScriptedHosts {
  public:
   using Machine = Host;
@@ -151,13 +156,18 @@ class ScriptedHosts {
     directories_.resize(hosts);
     for (wire::Directory& directory : directories_) locks::admit_hosts(directory, hosts);
   }
-  Host make(NodeId node, Incarnation life, Instant now, const locks::LockRecord* record) {
+  Host make(NodeId node, Incarnation life, Instant now, const Records* record) {
     sync_rules_.interval = rules_.timing.adjtime;
-    return {
-        node::Node({.self = node, .incarnation = life}, 1, rules_,
-                   {.now = now, .shows = kWallStart + now.time_since_epoch()}, sync_rules_),
-        locks_.make(node, life, {}, record),
-        groups::GroupService({.self = node, .life = life, .hosts = &directories_[index(node)]})};
+    const Records saved = record != nullptr ? *record : Records{};
+    return {node::Node({.self = node, .incarnation = life}, 1, rules_,
+                       {.now = now, .shows = kWallStart + now.time_since_epoch()}, sync_rules_),
+            Host::Views({.record = saved.membership,
+                         .fresh = membership::MemberId{index(node) + 1},
+                         .first = Sequence{std::to_underlying(life)}},
+                        view_rules_),
+            locks_.make(node, life, {}, saved.locks ? &*saved.locks : nullptr),
+            groups::GroupService({.self = node, .life = life, .hosts = &directories_[index(node)]}),
+            saved};
   }
 
   Result<Host::Command> command(Instant /*now*/, const std::vector<std::string_view>& line) {
@@ -184,8 +194,12 @@ class ScriptedHosts {
   std::string text(const Host::Notice& notice) const {
     return std::visit([&](const auto& one) { return shown(one) ? text_of(one) : ""; }, notice);
   }
-  std::string text(const locks::LockRecord& record) const {
-    return parts_.contains("locks") ? text_of(record) : "";
+  // A record of the locks, if that is the part that was written.
+  std::string text(const Records& records) {
+    if (!records.locks || !parts_.contains("locks")) return "";
+    const bool written =
+        std::exchange(shown_[records.locks->host], records.locks_number) != records.locks_number;
+    return written ? text_of(*records.locks) : "";
   }
 
   std::string state(const Host& machine, Instant now) const {
@@ -214,6 +228,8 @@ class ScriptedHosts {
   bool shown(const Host::Groups::Notice& /*notice*/) const { return parts_.contains("groups"); }
   bool shown(const Host::Locks::Message& /*message*/) const { return parts_.contains("locks"); }
   bool shown(const Host::Locks::Notice& /*notice*/) const { return parts_.contains("locks"); }
+  static bool shown(const Host::ViewMessage& /*message*/) { return false; }
+  static bool shown(const Host::Views::Notice& /*notice*/) { return false; }
   bool shown(const node::Node::Message& /*message*/) const { return parts_.contains("clock"); }
   bool shown(const node::Node::Notice& /*notice*/) const { return parts_.contains("clock"); }
 
@@ -282,6 +298,8 @@ class ScriptedHosts {
   locks::ScriptedLocks locks_;
   election::Rules rules_{.timing = *election::profile("lan")};
   node::SyncRules sync_rules_{};
+  membership::Rules view_rules_ = membership::rules_for(membership::kLease);
+  std::map<HostId, std::uint32_t> shown_{};  // number of the last lock record of a host
   std::deque<wire::Directory> directories_;  // by host
 };
 

@@ -15,7 +15,9 @@ Rules rules_for(Nanos lease, double drift, Nanos grain) {
 }
 
 Membership::Membership(const Start& start, const Rules& rules)
-    : rules_(&rules), wish_(start.wish), record_(start.record.value_or(Record{start.fresh})) {
+    : rules_(&rules),
+      participation_(start.participation),
+      record_(start.record.value_or(Record{start.fresh})) {
   CHECK(record_.self != kNoMember && rules.hold > Nanos{0});
   if (start.record) durable_ = written_ = record_;
   last_ask_ = start.first;
@@ -65,7 +67,7 @@ void Membership::command(Turn<Membership>& turn, const Command& command) {
                         },
                         [&](const Follow& to) { follow(turn, to.master); },
                         [&](const Stop&) { follow(turn, kNobody); },
-                        [&](const Leave&) { wish_ = Wish::leaves; },
+                        [&](const Leave&) { participation_ = Participation::leaving; },
                         [&](const NewLineage&) { new_lineage(turn); },
                         [&](const BeginGeneration&) {
                           begins_generation_ = main(turn.now);

@@ -47,8 +47,8 @@
 namespace tempo::membership {
 
 struct Rules {
-  Nanos keep = 5003ms;      // a grant lasts this long on the member's clock
-  Nanos hold = 4997ms;      // and counts this long on the master's
+  Nanos keep = 5006ms;      // a grant lasts this long on the member's clock
+  Nanos hold = 4994ms;      // and counts this long on the master's
   Nanos interval = 1s;      // from one question of a member to the next
   Nanos pause = 20ms;       // the same while a master needs a quorum
   Nanos probation = 10s;    // time that a machine asks before it joins
@@ -59,9 +59,12 @@ struct Rules {
 // Length of a grant. It is the same for all members of a network, so no setting changes it.
 inline constexpr Nanos kLease = 5s;
 
+// Largest error of the rate of boot time: the kernel slews it by up to 500 ppm.
+inline constexpr double kBootDrift = 1e-3;
+
 // The rules for leases of this length, for clocks whose rates are within `drift` of true time and
 // whose readings are within `grain`.
-Rules rules_for(Nanos lease, double drift = 2e-4, Nanos grain = 1ms);
+Rules rules_for(Nanos lease, double drift = kBootDrift, Nanos grain = 1ms);
 
 enum class MembershipTimer : std::uint8_t {
   ask,     // a follower asks its master
@@ -91,7 +94,7 @@ class Membership {
   struct Start {
     std::optional<Record> record{};  // of an earlier incarnation; unset: none
     MemberId fresh = kNoMember;      // number of this member if there is no record; random
-    Wish wish = Wish::member;        // member or guest
+    Participation participation = Participation::member;  // member or guest
     // Of the questions; random, so that no beacon answers one of an earlier incarnation.
     Sequence first{};
   };
@@ -109,6 +112,7 @@ class Membership {
   MemberId self() const { return record_.self; }
   const View& view() const { return record_.view; }
   const Record& record() const { return record_; }
+  bool writes() const { return durable_ != written_; }  // a write of the record is under way
   bool leads() const { return role_ == Role::leads; }
   // End of the time for which this node is certainly in the main part; BootTime::min(): never was.
   BootTime main_until() const { return main_until_; }
@@ -124,15 +128,16 @@ class Membership {
   static constexpr auto fields(auto list) {
     using M = Membership;
     return list(field<&M::record_>("record"), field<&M::written_>("written"),
-                field<&M::durable_>("durable"), field<&M::wish_>("wish"), field<&M::role_>("role"),
-                field<&M::master_>("master"), field<&M::abstains_until_>("abstains_until"),
-                field<&M::main_until_>("main_until"), field<&M::last_main_>("last_main"),
-                field<&M::master_is_main_>("master_is_main"), field<&M::grant_in_>("grant_in"),
-                field<&M::grant_until_>("grant_until"), field<&M::granted_in_>("granted_in"),
-                field<&M::granted_>("granted"), field<&M::asks_>("asks"),
-                field<&M::last_ask_, role::last>("last_ask"), field<&M::ballot_>("ballot"),
-                field<&M::leads_since_>("leads_since"), field<&M::went_over_>("went_over"),
-                field<&M::peers_>("peers"), field<&M::last_beacon_, role::last>("last_beacon"),
+                field<&M::durable_>("durable"), field<&M::participation_>("participation"),
+                field<&M::role_>("role"), field<&M::master_>("master"),
+                field<&M::abstains_until_>("abstains_until"), field<&M::main_until_>("main_until"),
+                field<&M::last_main_>("last_main"), field<&M::master_is_main_>("master_is_main"),
+                field<&M::grant_in_>("grant_in"), field<&M::grant_until_>("grant_until"),
+                field<&M::granted_in_>("granted_in"), field<&M::granted_>("granted"),
+                field<&M::asks_>("asks"), field<&M::last_ask_, role::last>("last_ask"),
+                field<&M::ballot_>("ballot"), field<&M::leads_since_>("leads_since"),
+                field<&M::went_over_>("went_over"), field<&M::peers_>("peers"),
+                field<&M::last_beacon_, role::last>("last_beacon"),
                 field<&M::proposal_>("proposal"), field<&M::own_>("own"),
                 field<&M::settled_>("settled"), field<&M::outdated_until_>("outdated_until"),
                 field<&M::next_outdated_>("next_outdated"), field<&M::founded_>("founded"),
@@ -160,7 +165,7 @@ class Membership {
   struct Peer {
     NodeId node = kNobody;
     MemberId self = kNoMember;
-    Wish wish = Wish::member;
+    Participation participation = Participation::member;
     BootTime since{};  // it has asked regularly since then
     BootTime heard{};  // its last question
     Stamps beacons{};
@@ -173,12 +178,12 @@ class Membership {
 
     static constexpr auto fields(auto list) {
       using M = Peer;
-      return list(field<&M::node>("node"), field<&M::self>("self"), field<&M::wish>("wish"),
-                  field<&M::since>("since"), field<&M::heard>("heard"),
-                  field<&M::beacons>("beacons"), field<&M::granted>("granted"),
-                  field<&M::prepared>("prepared"), field<&M::accepted_in>("accepted_in"),
-                  field<&M::accepted>("accepted"), field<&M::accepts>("accepts"),
-                  field<&M::foreign>("foreign"));
+      return list(field<&M::node>("node"), field<&M::self>("self"),
+                  field<&M::participation>("participation"), field<&M::since>("since"),
+                  field<&M::heard>("heard"), field<&M::beacons>("beacons"),
+                  field<&M::granted>("granted"), field<&M::prepared>("prepared"),
+                  field<&M::accepted_in>("accepted_in"), field<&M::accepted>("accepted"),
+                  field<&M::accepts>("accepts"), field<&M::foreign>("foreign"));
     }
   };
   static constexpr std::size_t kMaxPeers = 64;  // further machines only hear until when it is main
@@ -241,7 +246,7 @@ class Membership {
   bool prepared(BootTime now, MemberId member) const;
 
   const Rules* rules_;
-  Wish wish_;
+  Participation participation_;
   Record record_;
   Record written_{};  // the last one that was persisted
   Record durable_{};  // the last one that is known to be on disk

@@ -38,7 +38,8 @@ void Membership::take_ballot(Turn<Membership>& turn) {
 // --- questions and answers ---
 
 void Membership::receive_ask(Turn<Membership>& turn, NodeId from, const Ask& ask) {
-  if (ask.self == kNoMember || ask.self == record_.self || ask.wish >= Wish::last) return;
+  if (ask.self == kNoMember || ask.self == record_.self || ask.participation >= Participation::last)
+    return;
   if (!leads()) {
     if (role_ == Role::follows) pass_on_main(turn, from, ask);
     return;
@@ -50,7 +51,7 @@ void Membership::receive_ask(Turn<Membership>& turn, NodeId from, const Ask& ask
     peer = {.node = from, .self = ask.self, .since = turn.now, .heard = turn.now};
   if (turn.now - peer.heard > kIntervalsToSilence * rules_->interval) peer.since = turn.now;
   peer.heard = turn.now;
-  peer.wish = ask.wish;
+  peer.participation = ask.participation;
   learn_view(turn, ask.view);
   if (ask.promised > ballot_) {
     record_.promised = std::max(record_.promised, ask.promised);
@@ -82,7 +83,7 @@ Membership::Peer* Membership::peer_at(BootTime now, NodeId node, const Ask& ask)
   const auto at = std::ranges::lower_bound(peers_, node, {}, &Peer::node);
   if (at != peers_.end() && at->node == node) return &*at;
   const bool votes = record_.view.has(ask.self);
-  if (!votes && ask.wish != Wish::member) return nullptr;
+  if (!votes && ask.participation != Participation::member) return nullptr;
   if (peers_.size() >= kMaxPeers) {
     std::erase_if(peers_, [&](const Peer& peer) {
       return now - peer.heard > rules_->keep && !record_.view.has(peer.self);
@@ -348,7 +349,7 @@ View Membership::changed_view(BootTime now) const {
     BootTime heard = leads_since_;
     for (const Peer& peer : peers_) {
       if (peer.self != member) continue;
-      if (peer.wish != Wish::member) return true;
+      if (peer.participation != Participation::member) return true;
       heard = std::max(heard, peer.heard);
     }
     return now - heard > rules_->forget_after;
@@ -362,9 +363,9 @@ View Membership::changed_view(BootTime now) const {
   };
   const bool open = founded_ != kNever && now - founded_ < rules_->open_for;
   const Nanos probation = open ? Nanos{0} : rules_->probation;
-  bool joined = wish_ == Wish::member && join(record_.self);
+  bool joined = participation_ == Participation::member && join(record_.self);
   for (const Peer& peer : peers_) {
-    const bool asks = peer.wish == Wish::member && peer.foreign == 0 &&
+    const bool asks = peer.participation == Participation::member && peer.foreign == 0 &&
                       now - peer.since >= probation &&
                       now - kIntervalsToSilence * rules_->interval <= peer.granted;
     if (!joined && asks && peer_of(now, peer.self) != nullptr) joined = join(peer.self);
@@ -383,7 +384,8 @@ bool Membership::outweighed(BootTime now) const {
 
 // A machine that has accepted its admission to a lineage waits for that lineage first.
 void Membership::found_if_none(Turn<Membership>& turn) {
-  if (!record_.view.members.empty() || wish_ != Wish::member || durable_.self != record_.self)
+  if (!record_.view.members.empty() || participation_ != Participation::member ||
+      durable_.self != record_.self)
     return;
   if (lineage() != record_.view.lineage) {
     if (!long_without_main(turn.now)) return;

@@ -27,7 +27,7 @@ void Membership::ask(Turn<Membership>& turn) {
   asks_.push_newest({last_ask_, turn.now});
   Ask ask{.number = last_ask_,
           .self = record_.self,
-          .wish = durable_.self == record_.self ? wish_ : Wish::guest,
+          .participation = durable_.self == record_.self ? participation_ : Participation::guest,
           .promised = record_.promised,
           .view = record_.view,
           .since_main = since_main(turn.now)};
@@ -51,7 +51,7 @@ bool Membership::grants(BootTime now, const Ballot& ballot) const {
   const bool running =
       now < grant_until_ && grant_in_.master != ballot.master && !mutated(Mutation::no_lease);
   const bool lower = ballot < record_.promised && !mutated(Mutation::lower_ballot);
-  const bool votes = wish_ != Wish::guest && durable_.self == record_.self;
+  const bool votes = participation_ != Participation::guest && durable_.self == record_.self;
   return votes && ballot.round != 0 && !running && !lower && now >= abstains_until_;
 }
 

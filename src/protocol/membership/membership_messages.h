@@ -11,11 +11,11 @@
 
 namespace tempo::membership {
 
-// How a machine wants to be counted.
-enum class Wish : std::uint8_t {
-  member,  // it joins the view
-  guest,   // it follows the main part and has no vote
-  leaves,  // it is about to stop for good
+// How a machine takes part in its network.
+enum class Participation : std::uint8_t {
+  member,   // it joins the view
+  guest,    // it follows the main part and has no vote
+  leaving,  // it is about to stop for good
   last,
 };
 
@@ -26,7 +26,7 @@ inline constexpr Nanos kNeverMain = Nanos::max();
 struct Ask {
   Sequence number{};  // of this question
   MemberId self = kNoMember;
-  Wish wish = Wish::member;
+  Participation participation = Participation::member;
   Ballot ballot{};     // of the beacon that it grants; round 0: it grants none
   Sequence granted{};  // number of that beacon
   Ballot promised{};   // see Record, as the three below
@@ -37,11 +37,11 @@ struct Ask {
 
   static constexpr auto fields(auto list) {
     using M = Ask;
-    return list(field<&M::number>("number"), field<&M::self>("self"), field<&M::wish>("wish"),
-                field<&M::ballot>("ballot"), field<&M::granted>("granted"),
-                field<&M::promised>("promised"), field<&M::view>("view"),
-                field<&M::accepted_in>("accepted_in"), field<&M::accepted>("accepted"),
-                field<&M::since_main>("since_main"));
+    return list(field<&M::number>("number"), field<&M::self>("self"),
+                field<&M::participation>("participation"), field<&M::ballot>("ballot"),
+                field<&M::granted>("granted"), field<&M::promised>("promised"),
+                field<&M::view>("view"), field<&M::accepted_in>("accepted_in"),
+                field<&M::accepted>("accepted"), field<&M::since_main>("since_main"));
   }
 };
 

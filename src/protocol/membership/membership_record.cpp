@@ -42,6 +42,16 @@ class Line {
   bool good_ = false;
 };
 
+// The rest of a line that begins with `key`; unset: it does not.
+std::optional<std::string_view> line_after(std::string_view& text, std::string_view key) {
+  const std::size_t end = text.find('\n');
+  std::string_view line = text.substr(0, end);
+  if (end == std::string_view::npos || !line.starts_with(key)) return std::nullopt;
+  text.remove_prefix(end + 1);
+  line.remove_prefix(key.size());
+  return line;
+}
+
 std::string ballot_text(std::string_view key, const Ballot& ballot) {
   return fmt::format("{} {:x} {:x}\n", key, ballot.round, std::to_underlying(ballot.master));
 }
@@ -83,8 +93,8 @@ bool read_view(std::string_view& text, std::string_view key, View& view) {
 
 std::string text_of(const SavedRecord& saved) {
   const Record& record = saved.record;
-  return fmt::format("{}\nhost {:x}\nself {:x}\n", kFormat, std::to_underlying(saved.host),
-                     std::to_underlying(record.self)) +
+  return fmt::format("{}\nhost {:x}\nplace {}\nself {:x}\n", kFormat,
+                     std::to_underlying(saved.host), saved.place, std::to_underlying(record.self)) +
          view_text("view", record.view) + ballot_text("promised", record.promised) +
          ballot_text("accepted-in", record.accepted_in) + view_text("accepted", record.accepted);
 }
@@ -95,9 +105,11 @@ std::optional<SavedRecord> parse_record(std::string_view text) {
   if (!Line(text, kFormat).done()) return std::nullopt;
   Line host(text, "host");
   saved.host = HostId{host.take()};
+  const std::optional<std::string_view> place = line_after(text, "place ");
+  if (place) saved.place = *place;
   Line self(text, "self");
   record.self = MemberId{self.take()};
-  const bool good = host.done() && self.done() && read_view(text, "view", record.view) &&
+  const bool good = host.done() && place && self.done() && read_view(text, "view", record.view) &&
                     read_ballot(text, "promised", record.promised) &&
                     read_ballot(text, "accepted-in", record.accepted_in) &&
                     read_view(text, "accepted", record.accepted) && text.empty();

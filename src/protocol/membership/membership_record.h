@@ -1,6 +1,7 @@
 // The membership record as text, for the disk of its machine (doc/internals/membership.md).
 //
-// A damaged text, or that of another host, is a lost record: the machine then is another member.
+// A damaged text, or one that was written by another host or elsewhere, is a lost record: the
+// machine then is another member.
 #pragma once
 
 #include <optional>
@@ -14,6 +15,7 @@ namespace tempo::membership {
 
 struct SavedRecord {
   HostId host = kNoHost;
+  std::string place{};  // machine and directory where it was written, one line; empty: not known
   Record record{};
 
   bool operator==(const SavedRecord&) const = default;

@@ -9,7 +9,7 @@ namespace tempo::membership {
 namespace {
 
 SavedRecord some_record() {
-  SavedRecord saved{.host = HostId{0xabc}, .record = {.self = MemberId{7}}};
+  SavedRecord saved{.host = HostId{0xabc}, .place = "b7 -", .record = {.self = MemberId{7}}};
   saved.record.view = {.lineage = 0x1f, .number = 3, .tie_breaker = MemberId{7}};
   for (const std::uint64_t member : {5ULL, 7ULL, 0xffffffffffffffffULL})
     insert(saved.record.view.members, MemberId{member});
@@ -23,7 +23,7 @@ SavedRecord some_record() {
 
 TEST(MembershipRecord, IsASmallText) {
   EXPECT_EQ(text_of(some_record()),
-            "tempo-membership 1\nhost abc\nself 7\nview 1f 3 7 0 5 7 ffffffffffffffff\n"
+            "tempo-membership 1\nhost abc\nplace b7 -\nself 7\nview 1f 3 7 0 5 7 ffffffffffffffff\n"
             "promised c 5\naccepted-in b 7\naccepted 1f 4 7 2 5 7 ffffffffffffffff\n");
 }
 

@@ -45,7 +45,7 @@ class ScriptedMembership {
  public:
   using Machine = Membership;
 
-  ScriptedMembership() : rules_(rules_for(5s)) {
+  ScriptedMembership() : rules_(rules_for(5s, 2e-4)) {
     rules_.probation = 2s;
     rules_.open_for = 0s;
     rules_.forget_after = 30s;
@@ -61,8 +61,9 @@ class ScriptedMembership {
 
   Machine make(NodeId host, Incarnation /*incarnation*/, BootTime /*now*/, const Record* record) {
     const std::uint32_t number = index(host);
-    Membership::Start start{.fresh = MemberId{number + 1 + 10 * made_[number]},
-                            .wish = number + guests_ >= hosts_ ? Wish::guest : Wish::member};
+    Membership::Start start{
+        .fresh = MemberId{number + 1 + 10 * made_[number]},
+        .participation = number + guests_ >= hosts_ ? Participation::guest : Participation::member};
     if (record != nullptr)
       start.record = *record;
     else
@@ -91,8 +92,8 @@ class ScriptedMembership {
     return std::visit(
         Overloaded{[](const Ask& ask) {
                      std::string text = "ask";
-                     if (ask.wish == Wish::guest) text += " as guest";
-                     if (ask.wish == Wish::leaves) text += " leaving";
+                     if (ask.participation == Participation::guest) text += " as guest";
+                     if (ask.participation == Participation::leaving) text += " leaving";
                      if (ask.ballot.round != 0) text += " grants " + text_of(ask.ballot);
                      if (ask.promised != ask.ballot && ask.promised.round != 0)
                        text += " promised " + text_of(ask.promised);

@@ -5,6 +5,7 @@
 #include <numbers>
 #include <utility>
 
+#include "protocol/sync/main_part.h"
 #include "protocol/sync/sync.h"
 
 namespace tempo::node {
@@ -51,7 +52,8 @@ void Follower::hold_own(const SyncStep& step, Nanos bound,
 void Follower::hold(SyncStep& step) {
   const Instant now = step.now();
   if (corrected_) {
-    held_.lose(now, usual_reading(now, step.clock, step.rules).bound(), drift(step.rules));
+    const Nanos bound = usual_reading(now, step.clock, step.rules).bound();
+    held_.lose(now, bound + step.main_part.doubt(now, unheard(now)), drift(step.rules));
     if (!held_.line() || !objection_.raised()) {
       const clock::Estimate estimate = estimator_->at(now);
       if (!held_.has_records())

@@ -55,6 +55,7 @@ class Follower {
   bool ever_corrected() const { return corrected_ || held_.bound() >= Nanos{0}; }
   std::uint64_t exchanges() const { return measured_; }
   bool estimates() const { return estimator_.has_value(); }
+  Nanos unheard(Instant now) const { return now - last_heard_; }  // since the last echo
 
   // The error bound when the last reference was lost.
   Nanos held_bound() const { return held_.bound(); }

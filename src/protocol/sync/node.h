@@ -106,8 +106,9 @@ class Node {
   const election::MasterElection* network(std::size_t number) const {
     return number < kMaxNetworks && slots_[number] ? &slots_[number]->election : nullptr;
   }
-  std::uint8_t upstream() const { return upstream_; }  // kNoNetwork: none, or leads
-  Path path() const;                                   // of this node's own time
+  std::uint8_t upstream() const { return upstream_; }          // kNoNetwork: none, or leads
+  NodeId upstream_master() const { return upstream_master_; }  // this node itself if it leads
+  Path path() const;                                           // of this node's own time
   NodeId self() const { return identity_.self; }
 
  private:

@@ -30,7 +30,8 @@ void Sync::command(Turn<Sync>& turn, const Command& command) {
                  [&](const Set&) { follower_.set(step); },
                  [&](const Departed& departed) { on_departure(step, departed); },
                  [&](const SetNetworkTime& set) { set_network_time(step, set.by); },
-                 [&](const CarryUtc& utc) { utc_.carry(utc); }},
+                 [&](const CarryUtc& utc) { utc_.carry(utc); },
+                 [&](const MainPart& part) { on_main_part(step.now(), part); }},
       command);
 }
 
@@ -62,7 +63,7 @@ void Sync::follow(SyncStep& step, NodeId master) {
   if (master == reference()) return;
   // A node that led alone knows nothing about the time of others.
   const bool led = leads() && heard_another_;
-  Nanos bound = leader_.bound(step.now());
+  Nanos bound = leader_.bound(step.now()) + main_part_.doubt(step.now());
   const std::optional<clock::Holdover> own = leader_.end(step);
   if (own) bound += own->bound;
   if (led) follower_.hold_own(step, bound, own);
@@ -76,10 +77,11 @@ void Sync::lead(SyncStep& step) {
   leader_.begin(step, young, known, follower_.held_bound());
 }
 
-// Followers answer probes too: a master of this network may follow a master in another.
+// Followers answer probes too: a master of this network may follow a master in another. A node that
+// was never in the main part knows nothing about network time.
 void Sync::answer(SyncStep& step, NodeId from, const Probe& probe) {
   leader_.on_report(step, from, probe.report);
-  if (!leads() && !settled()) return;  // this node has no network time yet
+  if (!main_part_.ever() || (!leads() && !settled())) return;  // it has no network time yet
   const Instant arrived = step.arrival(probe.arrived);
   step.turn.out.send(from,
                      Echo{.exchange = probe.exchange,
@@ -114,14 +116,29 @@ void Sync::set_network_time(SyncStep& step, Nanos by) {
   step.turn.out.notify(Stepped{by});
 }
 
+// The members know network time no better than their reports say: so well does the next master.
+void Sync::on_main_part(Instant now, const MainPart& part) {
+  const Reading reading = own_reading(now);
+  Nanos bound = reading.status == Reading::Status::unsynchronized ? Nanos{-1} : reading.bound();
+  if (leads())
+    if (const auto worst = leader_.members().worst(now)) bound += worst->bound;
+  main_part_.update(now, part, bound);
+}
+
 Reading Sync::reading(Instant now) const {
+  const Nanos unheard = leads() ? Nanos::max() : follower_.unheard(now);
+  return main_part_.judged(now, own_reading(now), unheard);
+}
+
+Reading Sync::own_reading(Instant now) const {
   if (!leads()) return follower_.reading(now, clock_, *rules_);
   const WallTime time = clock_.steered.at(now);
   const Nanos bound = leader_.bound(now);
+  const bool alone = !heard_another_ && !main_part_.part().others;
   return {.time = time,
           .earliest = time - bound,
           .latest = time + bound,
-          .status = heard_another_ ? Reading::Status::leads : Reading::Status::alone};
+          .status = alone ? Reading::Status::alone : Reading::Status::leads};
 }
 
 std::optional<Nanos> Sync::error(Instant now) const {

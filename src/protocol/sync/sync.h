@@ -21,9 +21,9 @@
 // An operator sets network time by hand with `SetNetworkTime`. Every echo carries the timescale
 // generation, the number of times that this has happened; a node that receives a higher one steps.
 //
-// The parts: Follower, Leader, TimeSetter and UtcSource. The election chooses the master. The
-// driver steers the kernel's clock and supplies the timestamps of arrival and departure; without
-// them this machine uses the time of the step.
+// The parts: Follower, Leader, TimeSetter, UtcSource and MainPartClock. The election chooses the
+// master. The driver steers the kernel's clock and supplies the timestamps of arrival and
+// departure; without them this machine uses the time of the step.
 #pragma once
 
 #include <cstdint>
@@ -33,6 +33,7 @@
 #include "machine/machine.h"
 #include "protocol/sync/follower.h"
 #include "protocol/sync/leader.h"
+#include "protocol/sync/main_part.h"
 #include "protocol/sync/sync_messages.h"
 #include "protocol/sync/sync_step.h"
 #include "protocol/sync/time_scale.h"
@@ -78,6 +79,8 @@ class Sync {
     const auto claim = utc_.claim(now, clock_.steered.at(now));
     return claim ? std::optional(claim->bound) : std::nullopt;
   }
+  // Until when this node is in the main part; kNever: without a limit, kNeverMain: never was.
+  Instant main_until() const { return main_part_.part().until; }
   // kNobody: this node leads, or has no master yet.
   NodeId reference() const { return follower_.reference(); }
   bool leads() const { return leader_.leads(); }
@@ -96,12 +99,16 @@ class Sync {
   std::optional<Nanos> error(Instant now) const;
 
  private:
-  SyncStep step_of(Turn<Sync>& turn) { return {turn, *rules_, clock_, timers_, setter_, utc_}; }
+  SyncStep step_of(Turn<Sync>& turn) {
+    return {turn, *rules_, clock_, timers_, setter_, utc_, main_part_};
+  }
   void follow(SyncStep& step, NodeId master);
   void lead(SyncStep& step);
   void answer(SyncStep& step, NodeId from, const Probe& probe);
   void set_network_time(SyncStep& step, Nanos by);
   void on_departure(SyncStep& step, const Departed& departed);
+  void on_main_part(Instant now, const MainPart& part);
+  Reading own_reading(Instant now) const;
 
   const SyncRules* rules_;
   LocalClock clock_;
@@ -110,6 +117,7 @@ class Sync {
   Leader leader_;
   TimeSetter setter_;
   UtcSource utc_;
+  MainPartClock main_part_;
   bool heard_another_ = false;  // a message of another member has arrived
 };
 

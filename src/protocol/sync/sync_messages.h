@@ -95,7 +95,19 @@ struct CarryUtc {
   Nanos bound{0};  // error bound of the reading
 };
 
-using SyncCommand = std::variant<Follow, Lead, Adjust, Set, Departed, SetNetworkTime, CarryUtc>;
+// The main part of the network, as far as this node knows it. A driver without a membership gives
+// no such command: then every network is the main part.
+struct MainPart {
+  Instant until = kNever;  // end of the time for which this node is in it; kNeverMain: never was
+  bool here = true;        // this node leads the main part, or follows its master
+  bool others = false;     // the view has other members than this node
+
+  bool operator==(const MainPart&) const = default;
+};
+inline constexpr Instant kNeverMain = Instant::min();
+
+using SyncCommand =
+    std::variant<Follow, Lead, Adjust, Set, Departed, SetNetworkTime, CarryUtc, MainPart>;
 
 // --- notices ---
 

@@ -15,6 +15,7 @@
 namespace tempo::node {
 
 class Sync;
+class MainPartClock;
 class TimeSetter;
 class UtcSource;
 
@@ -55,6 +56,10 @@ struct Reading {
   Status status = Status::unsynchronized;
 
   Nanos bound() const { return std::max(latest - time, time - earliest); }
+  // A clock that knows nothing about network time.
+  static Reading unknown(WallTime time) {
+    return {.time = time, .earliest = WallTime::min(), .latest = WallTime::max()};
+  }
 };
 std::string_view name_of(Reading::Status status);
 // Whether network time is within the bounds of such a reading, as far as this node can know.
@@ -85,6 +90,7 @@ struct SyncStep {
   Timers<SyncTimer>& timers;
   TimeSetter& setter;
   const UtcSource& utc;
+  const MainPartClock& main_part;
 
   Instant now() const;
   WallTime shows() const { return clock.steered.at(now()); }

@@ -67,8 +67,9 @@ class Codec {
   explicit Codec(Options options);
 
   // A message of the node, or a body for another part of the daemon.
-  using Content = std::variant<node::Node::Message, DiagnosticBody, LockBody, VoterSetBody,
-                               GroupBody, MutexBody, BeatBody, HelloBody, AnnouncementBody>;
+  using Content =
+      std::variant<node::Node::Message, DiagnosticBody, LockBody, VoterSetBody, GroupBody,
+                   MutexBody, BeatBody, HelloBody, AnnouncementBody, MembershipBody>;
 
   struct Received {
     NodeId from = kNobody;  // kNobody: a question of a sender that is not live

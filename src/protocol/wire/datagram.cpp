@@ -39,7 +39,10 @@ enum class Section : std::uint8_t {
   hello = 17,
   announcement = 18,
   claims = 19,
-  inside = 20
+  inside = 20,
+  membership = 21,
+  agreed_view = 22,
+  next_view = 23
 };
 
 constexpr double kShortSteps = 1024;
@@ -52,7 +55,8 @@ static_assert(std::max({DiagnosticBody::kMaxBytes, LockBody::kMaxBytes, LockStan
                         LockVoters::kMaxBytes, LockInside::kMaxBytes, VoterSetBody::kMaxBytes,
                         GroupBody::kMaxBytes, GroupSignaturesBody::kMaxBytes,
                         LockClaimsBody::kMaxBytes, MutexBody::kMaxBytes, BeatBody::kMaxBytes,
-                        AnnouncementBody::kMaxBytes}) <= kMaxSectionBytes);
+                        AnnouncementBody::kMaxBytes, MembershipBody::kBytes,
+                        ViewBody::kMaxBytes}) <= kMaxSectionBytes);
 // The longest datagrams fit: a body with name, view and time; a lock with all its sections.
 static_assert(kHeaderBytes + 5 * kSectionHeadBytes + kMaxName + kViewBytes + TimeBody::kBytes +
                   GroupBody::kMaxBytes + GroupSignaturesBody::kMaxBytes + kTagBytes <=
@@ -65,6 +69,10 @@ static_assert(kHeaderBytes + (6 + kMaxLockStandings) * kSectionHeadBytes + kMaxN
 static_assert(kHeaderBytes + 7 * kSectionHeadBytes + kMaxName + kViewBytes + LockBody::kMaxBytes +
                   2 * LockVoters::kMaxBytes + LockClaimsBody::kMaxBytes + LockInside::kMaxBytes +
                   kTagBytes <=
+              kMaxBytes);
+
+static_assert(kHeaderBytes + 4 * kSectionHeadBytes + kViewBytes + MembershipBody::kBytes +
+                  2 * ViewBody::kMaxBytes + kTagBytes <=
               kMaxBytes);
 
 // The header as it is on the wire: the part that every revision has, then that of this one.
@@ -129,12 +137,12 @@ void write_section(Writer& out, Section section, const Body& body) {
 constexpr std::array kBodySections{Section::election,      Section::sync,      Section::diagnostic,
                                    Section::lock,          Section::voter_set, Section::group,
                                    Section::bounded_delay, Section::beat,      Section::hello,
-                                   Section::announcement};
+                                   Section::announcement,  Section::membership};
 static_assert(kBodySections.size() == std::variant_size_v<Datagram::Body>);
 
 // A set of sections; those of later revisions are in no set.
 constexpr std::uint32_t bit(Section section) {
-  const bool known = section >= Section::name && section <= Section::inside;
+  const bool known = section >= Section::name && section <= Section::next_view;
   return known ? 1U << std::to_underlying(section) : 0;
 }
 constexpr std::uint32_t kBodyBits =
@@ -142,6 +150,7 @@ constexpr std::uint32_t kBodyBits =
 constexpr std::uint32_t kLockPartBits = bit(Section::pass) | bit(Section::voters) |
                                         bit(Section::next_voters) | bit(Section::claims) |
                                         bit(Section::inside);
+constexpr std::uint32_t kMembershipPartBits = bit(Section::agreed_view) | bit(Section::next_view);
 
 void write_parts(Writer& out, const LockBody& body) {
   if (body.set.number != 0) write_section(out, Section::voters, body.set);
@@ -158,6 +167,10 @@ void write_parts(Writer& out, const LockBody& body) {
 void write_parts(Writer& out, const GroupBody& body) {
   if (!body.signatures.empty())
     write_section(out, Section::signatures, GroupSignaturesBody{body.signatures});
+}
+void write_parts(Writer& out, const MembershipBody& body) {
+  if (body.view.lineage != 0) write_section(out, Section::agreed_view, body.view);
+  if (body.next.lineage != 0) write_section(out, Section::next_view, body.next);
 }
 void write_parts(Writer& /*out*/, const auto& /*body*/) {}
 
@@ -198,9 +211,11 @@ class Parser {
     if (std::popcount(seen_ & kBodyBits) > 1) return Error::two_bodies;
     auto* const lock = std::get_if<LockBody>(&datagram_.body);
     auto* const group = std::get_if<GroupBody>(&datagram_.body);
+    auto* const membership = std::get_if<MembershipBody>(&datagram_.body);
     if ((seen_ & kBodyBits) == 0 || (!standings_.empty() && !seen(Section::pass)) ||
         ((seen_ & kLockPartBits) != 0 && lock == nullptr) ||
-        (seen(Section::signatures) && group == nullptr))
+        (seen(Section::signatures) && group == nullptr) ||
+        ((seen_ & kMembershipPartBits) != 0 && membership == nullptr))
       return Error::no_body;
     if (lock != nullptr) {
       lock->pass = pass_;
@@ -211,6 +226,10 @@ class Parser {
       lock->inside = inside_;
     }
     if (group != nullptr) group->signatures = signatures_.signatures;
+    if (membership != nullptr) {
+      membership->view = agreed_view_;
+      membership->next = next_view_;
+    }
     return std::nullopt;
   }
 
@@ -239,6 +258,10 @@ class Parser {
         return read_into(inside_, in);
       case Section::signatures:
         return read_into(signatures_, in);
+      case Section::agreed_view:
+        return read_into(agreed_view_, in);
+      case Section::next_view:
+        return read_into(next_view_, in);
       default:
         return read_one_of(datagram_.body, section, in);
     }
@@ -252,7 +275,7 @@ class Parser {
   }
   Datagram& datagram_;
   std::uint32_t seen_ = 0;  // the sections read, but no standings
-  // Sections of a lock, and of a group.
+  // Sections of a lock, of a group, and of a message about the main part.
   LockPass pass_;
   InlineVector<LockStanding, kMaxLockStandings> standings_;
   LockVoters voters_;
@@ -260,6 +283,8 @@ class Parser {
   LockClaimsBody claims_;
   LockInside inside_;
   GroupSignaturesBody signatures_;
+  ViewBody agreed_view_;
+  ViewBody next_view_;
 };
 
 }  // namespace

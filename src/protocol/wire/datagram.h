@@ -24,6 +24,7 @@
 #include "protocol/wire/error.h"
 #include "protocol/wire/group_body.h"
 #include "protocol/wire/lock_body.h"
+#include "protocol/wire/membership_body.h"
 #include "protocol/wire/mutex_body.h"
 #include "protocol/wire/name.h"
 #include "protocol/wire/short_bound.h"
@@ -230,8 +231,9 @@ struct DiagnosticBody {
 };
 
 struct Datagram {
-  using Body = std::variant<ElectionBody, SyncBody, DiagnosticBody, LockBody, VoterSetBody,
-                            GroupBody, MutexBody, BeatBody, HelloBody, AnnouncementBody>;
+  using Body =
+      std::variant<ElectionBody, SyncBody, DiagnosticBody, LockBody, VoterSetBody, GroupBody,
+                   MutexBody, BeatBody, HelloBody, AnnouncementBody, MembershipBody>;
 
   Header header{};
   Name name{};

@@ -360,7 +360,7 @@ TEST(Datagram, WithoutASenderIsRefused) {
 }
 
 TEST(Datagram, SkipsSectionsOfLaterRevisions) {
-  for (const std::uint8_t tag : std::array<std::uint8_t, 4>{0, 21, 77, 255})
+  for (const std::uint8_t tag : std::array<std::uint8_t, 4>{0, 24, 77, 255})
     EXPECT_EQ(
         parse(with_section(with_section(bytes_of(sample_election()), tag, 9), tag, 0)).value(),
         sample_election())

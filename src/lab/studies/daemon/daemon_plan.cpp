@@ -13,12 +13,13 @@
 namespace tempo::sim::daemon {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Scenario>, 9> kScenarios{
+constexpr std::array<std::pair<std::string_view, Scenario>, 10> kScenarios{
     {{"churn", Scenario::churn},
      {"partition", Scenario::partition},
      {"restart", Scenario::restart},
      {"disk", Scenario::disk},
      {"everything", Scenario::everything},
+     {"time", Scenario::time},
      {"records", Scenario::records},
      {"replay", Scenario::replay},
      {"clone", Scenario::clone},
@@ -54,6 +55,14 @@ Rates rates_of(Scenario scenario) {
               .clock = 12s,
               .slow_disk = 15s,
               .damage = 200s};
+    case Scenario::time:
+      return {.crash = 20s,
+              .pause = 20s,
+              .suspend = 60s,
+              .resign = 30s,
+              .partition = 12s,
+              .one_way = 30s,
+              .slow_disk = 30s};
     case Scenario::records:
       return {.crash = 20s, .reboot = 20s, .slow_disk = 20s, .accident = 3s};
     case Scenario::replay:
@@ -84,7 +93,7 @@ class Planner {
            [&](Event& event) { event.lock = below(kGroups + 1); });
     faults(Event::Kind::partition, rates.partition, [&](Event& event) {
       event.number = below(1U << setup_.nodes);
-      event.span = up_to(12s);
+      event.span = up_to(setup_.scenario == Scenario::time ? setup_.until / 3 : 12s);
     });
     faults(Event::Kind::one_way, rates.one_way, [&](Event& event) {
       event.number = below(1U << setup_.nodes);

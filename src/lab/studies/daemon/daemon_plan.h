@@ -23,6 +23,8 @@ enum class Scenario : std::uint8_t {
   restart,    // daemons and whole hosts restart, all at once too
   disk,       // disks are slow, full or read-only; power failures tear or lose writes
   everything,
+  time,     // daemons die, pause and sleep, and partitions last up to a third of the run: no clock
+            // does more than bounds allow for
   records,  // the files of a host's record change: a bit, the length, an old copy, no file
   replay,   // an attacker records datagrams and sends them again whenever a host starts
   clone,    // a machine with the id of a voter and a copy of its disk starts, beside it or beyond a
@@ -69,6 +71,12 @@ struct Setup {
   }
   // Scenario records: a majority of the hosts always has a good record.
   bool keeps_majority() const { return seed % 4 != 3; }
+  // Whether bounds are judged during the run. When all machines restart at once, the next master
+  // begins a time scale of its own, without a new generation.
+  bool judges_time() const {
+    return scenario == Scenario::churn || scenario == Scenario::partition ||
+           scenario == Scenario::time;
+  }
   // The network recovers during the last quarter, and for at least 15 s.
   Nanos faulty() const { return until - std::max<Nanos>(until / 4, 15s); }
   // The end of the run. In the scenario replay each host is attacked twice after the recording.

@@ -40,6 +40,8 @@ constexpr std::uint32_t kAccidents = 24;  // of accidents of records
 constexpr std::size_t kMaxCopies = 64;    // old records of a host
 constexpr std::uint32_t kNonces = 200;    // of the first host's nonces; the others follow
 constexpr WallTime kWallStart{1'700'000'000s};
+constexpr Nanos kYoung = 15s;          // the rates of the clocks of a new network are not known yet
+constexpr Nanos kTimeCheck = 20ms;     // between two checks of the bounds
 constexpr Nanos kRound = 10ms;         // between two rounds of the attacker
 constexpr Nanos kMaxStepError = 50ms;  // of a step to the master's time
 constexpr Nanos kComesBack = 5ms;      // step of the times at which clients connect again
@@ -51,6 +53,14 @@ static_assert(kKinds.size() == kLocks);
 HostId host_at(std::uint32_t number) { return HostId{std::uint64_t{number} << 44 | 1}; }
 std::string lock_name(std::uint32_t lock) { return fmt::format("lock{}", lock); }
 std::string group_name(std::uint32_t group) { return fmt::format("group{}", group); }
+
+bool has_locks(const Disk<WiredHost>& disk) {
+  return disk.file() == Disk<WiredHost>::File::good && disk.record().locks;
+}
+// The lock record before the present one; unset: there was none.
+std::optional<locks::LockRecord> previous_locks(const Disk<WiredHost>& disk) {
+  return disk.previous() ? disk.previous()->locks : std::nullopt;
+}
 
 class Cluster : public NoWatch {
  public:
@@ -110,6 +120,7 @@ class Cluster : public NoWatch {
     std::optional<WallTime> shown{};     // last reading of the steered clock in this incarnation
     bool stepped = false;                // the clock was stepped in this step
     bool restored = false;               // it has an old copy of its record
+    bool locks_lost = false;             // its lock record was lost, and not written since then
     std::vector<locks::LockRecord> copies{};  // durable earlier, for accidents
     Stream nonces{};                          // of nonces and secrets of its processes
   };
@@ -155,6 +166,7 @@ class Cluster : public NoWatch {
   void on_notice(NodeId id, const node::Node::Notice& notice);
   void on_notice(NodeId id, const Host::Locks::Notice& notice);
   void on_notice(NodeId id, const Host::Groups::Notice& notice);
+  static void on_notice(NodeId /*id*/, const Host::Views::Notice& /*notice*/) {}
   void on_update(NodeId id, const LockUpdate& update);
   void on_update(NodeId id, const groups::LeadershipUpdate& update);
 
@@ -179,6 +191,7 @@ class Cluster : public NoWatch {
   // Properties.
   void judge_step(NodeId id);
   void judge_attack(NodeId id, const node::Node::Notice& notice);
+  void judge_time();
   NodeId sole_master();
   bool records_lost() const;
   void judge_clone();
@@ -189,6 +202,7 @@ class Cluster : public NoWatch {
   election::Rules rules_;
   auth::Keyring keys_;
   node::SyncRules sync_rules_;
+  membership::Rules view_rules_ = membership::rules_for(membership::kLease);
   std::vector<Machine> machines_;
   std::vector<Client> clients_;
   std::vector<sim::lock::Ledger> ledgers_;  // by lock
@@ -206,6 +220,8 @@ class Cluster : public NoWatch {
   std::optional<Attack> attack_;
   bool injects_ = false;  // the attacker sends
   bool calm_ = false;
+  bool judges_time_ = false;  // the plan breaks nothing that bounds assume
+  Instant next_time_{};       // of the property one-time
   Outcome outcome_;
   World world_;
 };
@@ -268,6 +284,10 @@ Cluster::Cluster(const Setup& setup)
 
 Outcome Cluster::run() {
   outcome_.plan = plan_of(setup_);
+  judges_time_ =
+      setup_.judges_time() && std::ranges::none_of(outcome_.plan, [](const PlannedEvent& planned) {
+        return planned.event.kind == Event::Kind::rate;
+      });
   for (std::uint32_t i = 0; i < outcome_.plan.size(); ++i)
     if (!setup_.keep || std::ranges::binary_search(*setup_.keep, i))
       world_.plan(outcome_.plan[i].at, outcome_.plan[i].event);
@@ -297,24 +317,35 @@ WiredHost Cluster::make(NodeId id, Incarnation incarnation) {
   const Disk<WiredHost>& disk = world_.disk(id);
   const std::string place = place_of(id);
   const bool read = disk.file() == Disk<WiredHost>::File::good;
-  const bool good = read && locks::same_place(disk.record().place, place);
+  // The membership record is another file, which no accident of the lock record changes.
+  host::Records saved = disk.record();
+  const bool has_locks = read && saved.locks;
+  const bool good = has_locks && locks::same_place(saved.locks->place, place);
+  const bool own = self == id || !setup_.copy_shows;
+  const bool damaged = disk.file() == Disk<WiredHost>::File::damaged;
+  machine.locks_lost = damaged || (has_locks ? !good : read && machine.locks_lost);
+  if (!good) saved.locks.reset();
   const std::string kernel = fmt::format("kernel {} of {}", machine.boots, i);
-  Host::Locks locks(
-      {.self = host_at(index(self)),
-       .life = incarnation,
-       .hosts = &codec->directory(),
-       .expected = static_cast<std::uint8_t>(setup_.voters()),
-       .rules = lease_rules(),
-       .kernel = kernel,
-       .place = place,
-       .record = good ? std::optional(disk.record()) : std::nullopt,
-       .record_lost = disk.file() == Disk<WiredHost>::File::damaged || (read && !good),
-       .above = read ? locks::highest_count(disk.record()) : 0});
+  Host::Locks locks({.self = host_at(index(self)),
+                     .life = incarnation,
+                     .hosts = &codec->directory(),
+                     .expected = static_cast<std::uint8_t>(setup_.voters()),
+                     .rules = lease_rules(),
+                     .kernel = kernel,
+                     .place = place,
+                     .record = good ? saved.locks : std::nullopt,
+                     .record_lost = machine.locks_lost,
+                     .above = has_locks ? locks::highest_count(*disk.record().locks) : 0});
+  Host::Views views({.record = own ? saved.membership : std::nullopt,
+                     .fresh = membership::MemberId{(machine.nonces.next() >> 2) + 1},
+                     .first = Sequence{static_cast<std::uint32_t>(machine.nonces.next())}},
+                    view_rules_);
   groups::GroupService groups({.self = self,
                                .life = incarnation,
                                .hosts = &codec->directory(),
                                .rules = {.lease = lease_rules().lease}});
-  return {std::move(codec), Host(std::move(node), std::move(locks), std::move(groups))};
+  return {std::move(codec),
+          Host(std::move(node), std::move(views), std::move(locks), std::move(groups), saved)};
 }
 
 std::unique_ptr<wire::Codec> Cluster::make_codec(NodeId id, Incarnation incarnation) {
@@ -770,12 +801,12 @@ void Cluster::start(NodeId id) {
   if (world_.up(id)) return;
   const Disk<WiredHost>& disk = world_.disk(id);
   Machine& machine = machines_[index(id)];
-  if (disk.file() != Disk<WiredHost>::File::good || disk.record().place == locks::kNowhere)
+  if (!has_locks(disk) || disk.record().locks->place == locks::kNowhere)
     machine.restored = false;  // it knows that it has no record
   std::vector<locks::LockRecord>& copies = machine.copies;
-  if (setup_.scenario == Scenario::records && disk.file() == Disk<WiredHost>::File::good &&
-      copies.size() < kMaxCopies && (copies.empty() || copies.back() != disk.record()))
-    copies.push_back(disk.record());
+  if (setup_.scenario == Scenario::records && has_locks(disk) && copies.size() < kMaxCopies &&
+      (copies.empty() || copies.back() != disk.record().locks))
+    copies.push_back(*disk.record().locks);
   world_.start(id);
   for (std::uint32_t i = 0; i < clients_.size(); ++i) {
     const Client& client = clients_[i];
@@ -811,8 +842,8 @@ void Cluster::resign(const Event& event) {
 // was restored and that the others refuse.
 bool Cluster::has_record(NodeId id) const {
   const Disk<WiredHost>& disk = world_.disk(id);
-  if (disk.file() != Disk<WiredHost>::File::good) return false;
-  return !machines_[index(id)].restored && disk.record().place != locks::kNowhere;
+  return has_locks(disk) && !machines_[index(id)].restored &&
+         disk.record().locks->place != locks::kNowhere;
 }
 
 // Whether the host may lose its record now. Where a majority of the voters must keep theirs, at
@@ -835,20 +866,20 @@ void Cluster::accident(const Event& event) {
 }
 
 void Cluster::damage_record(std::uint32_t which, Accident kind, Nanos restart) {
-  using File = Disk<WiredHost>::File;
   const NodeId id{which};
   Disk<WiredHost>& disk = world_.disk(id);
   const bool shows = kind != Accident::restored && kind != Accident::wiped;
   // Only a majority of good records makes up for an accident that does not show.
   if (!shows && !setup_.keeps_majority()) return;
-  if (!world_.up(id) || disk.file() != File::good || !may_lose_record(id)) return;
+  if (!world_.up(id) || !has_locks(disk) || !may_lose_record(id)) return;
   crash(id, true);
   plan(restart, {.kind = Event::Kind::restart, .which = which});
-  const locks::LockRecord durable = disk.record();
+  host::Records records = disk.record();
+  const locks::LockRecord durable = *records.locks;
   const NodeId other{(which + 1) % setup_.nodes};
   Generations generations{
-      .current = durable, .previous = disk.previous(), .older = machines_[which].copies};
-  if (world_.disk(other).file() == File::good) generations.of_other = world_.disk(other).record();
+      .current = durable, .previous = previous_locks(disk), .older = machines_[which].copies};
+  if (has_locks(world_.disk(other))) generations.of_other = *world_.disk(other).record().locks;
   const auto files = files_after(kind, generations, accidents_);
   if (!files) return;
   ++outcome_.accidents;
@@ -860,10 +891,11 @@ void Cluster::damage_record(std::uint32_t which, Accident kind, Nanos restart) {
   machines_[which].restored = kind == Accident::restored;
   if (!read.lost.empty() && !setup_.lost_is_absent)
     disk.damage();
-  else if (read.record)
-    disk.set(*read.record);
   else
     disk.lose();
+  if (!read.record || (!read.lost.empty() && !setup_.lost_is_absent)) return;
+  records.locks = read.record;
+  disk.set(records);
 }
 
 // A copy of the disk in another machine, from the last record or from one before it.
@@ -1015,6 +1047,7 @@ void Cluster::judge_step(NodeId id) {
                                       index(id) + 1, error / 1ms));
   }
   seen.stepped = false;
+  judge_time();
   if (!machine.stepped().node) return;
   if (const election::MasterElection* election = machine.node().network(0))
     seen.highest = std::max(seen.highest, election->followed());
@@ -1022,6 +1055,45 @@ void Cluster::judge_step(NodeId id) {
   if (reading.status != node::Reading::Status::unsynchronized &&
       (reading.time < reading.earliest || reading.latest < reading.time))
     violated("bound-order", fmt::format("{} shows a time outside its bounds", index(id) + 1));
+}
+
+// In each lineage at most one host says that it leads the main part, and its time is inside the
+// bounds of all members that claim some. A paused daemon is judged too: programs read its page.
+void Cluster::judge_time() {
+  if (world_.now() < next_time_) return;
+  next_time_ = world_.now() + kTimeCheck;
+  struct Claim {
+    std::uint32_t host = 0;
+    std::uint64_t lineage = 0;
+    std::uint32_t generation = 0;
+    node::Reading reading{};
+  };
+  std::vector<Claim> claims;
+  for (std::uint32_t i = 0; i < setup_.machines(); ++i) {
+    if (!world_.up(NodeId{i}) || machines_[i].sleeps) continue;
+    const Host& machine = host(NodeId{i});
+    const node::Sync& sync = machine.node().sync();
+    const node::Reading reading = sync.reading(world_.local_now(NodeId{i}));
+    if (machine.views().view().known() && reading.status != node::Reading::Status::unsynchronized &&
+        reading.status != node::Reading::Status::alone)
+      claims.push_back({i, machine.views().view().lineage, sync.timescale_generation(), reading});
+  }
+  for (const Claim& main : claims) {
+    if (main.reading.status != node::Reading::Status::leads) continue;
+    for (const Claim& claim : claims) {
+      if (claim.host == main.host || claim.lineage != main.lineage) continue;
+      if (claim.reading.status == node::Reading::Status::leads)
+        violated("one-main",
+                 fmt::format("{} and {} lead the main part", main.host + 1, claim.host + 1));
+      const Nanos missed = std::max(claim.reading.earliest - main.reading.time,
+                                    main.reading.time - claim.reading.latest);
+      if (judges_time_ && claim.generation == main.generation && missed > Nanos{0} &&
+          world_.now() >= Instant{} + kYoung)
+        violated("one-time",
+                 fmt::format("the bounds of {}, {}, miss network time by {} ns", claim.host + 1,
+                             name_of(claim.reading.status), missed.count()));
+    }
+  }
 }
 
 // The only master; kNobody: there is none, or several.
@@ -1045,7 +1117,8 @@ NodeId Cluster::sole_master() {
 // without an operator there are no more locks.
 bool Cluster::records_lost() const {
   const auto lost = [&](std::uint32_t i) {
-    return (world_.disk(NodeId{i}).file() == Disk<WiredHost>::File::damaged ||
+    const bool damaged = world_.disk(NodeId{i}).file() == Disk<WiredHost>::File::damaged;
+    return (damaged || (machines_[i].locks_lost && !has_locks(world_.disk(NodeId{i}))) ||
             host(NodeId{i}).locks()->retired()) &&
            std::ranges::find(voters_, host_at(i)) != voters_.end();
   };

@@ -17,6 +17,10 @@
 //   monotonic      a steered clock goes back only by a step that tempod reports
 //   two-sets       no token is granted by two voting sets
 //   not-silent     a host whose record was changed reports it lost
+//   one-main       at most one host of a lineage says that it leads the main part
+//   one-time       its time lies in the bounds of every member that claims some, unless the rate of
+//   a
+//                  clock changes suddenly, and not in the first seconds of a network
 //   invariant      no machine reports a broken invariant
 // After the faults have ended:
 //   one-master     one master, which all nodes follow

@@ -22,7 +22,7 @@ std::string text_of(const daemon::Setup& setup, const Outcome& outcome) {
 class EveryScenario : public testing::TestWithParam<Scenario> {};
 INSTANTIATE_TEST_SUITE_P(Daemon, EveryScenario,
                          testing::Values(Scenario::churn, Scenario::partition, Scenario::restart,
-                                         Scenario::disk, Scenario::everything));
+                                         Scenario::disk, Scenario::everything, Scenario::time));
 
 TEST_P(EveryScenario, KeepsTheProperties) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {

@@ -111,9 +111,9 @@ bool WiredHost::write(Instant now, NodeId& to, Message& message) {
 
 // A hello leaves at once: it depends on no record.
 bool WiredHost::waits_for_record(const Output<WiredHost>& output) {
-  if (output.kind == OutputKind::notice) return output.notice.index() != 0;
+  if (output.kind == OutputKind::notice) return Host::waits_for_record(output.notice);
   const auto* of_host = std::get_if<Host::Message>(&output.message);
-  return of_host != nullptr && of_host->index() != 0;
+  return of_host != nullptr && Host::waits_for_record(*of_host);
 }
 
 static_assert(Machine<WiredHost>);
