@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "client/c_error.h"
+#include "client/c_now.h"
 #include "tempo/daemon.h"
 
 struct tempo_daemon {
@@ -17,12 +18,6 @@ struct tempo_watch {
 struct tempo_status {
   tempo::Status status;
 };
-
-namespace {
-
-std::int64_t since_1970(tempo::NetworkTime time) { return time.time_since_epoch().count(); }
-
-}  // namespace
 
 extern "C" {
 
@@ -79,12 +74,7 @@ const char* tempo_status_locks(const tempo_status* status) { return status->stat
 const char* tempo_status_json(const tempo_status* status) { return status->status.json.c_str(); }
 
 tempo_now tempo_status_now(const tempo_status* status) {
-  const tempo::Now& now = status->status.now;
-  return {.earliest_ns = since_1970(now.earliest),
-          .latest_ns = since_1970(now.latest),
-          .time_ns = since_1970(now.time),
-          .status = static_cast<tempo_time_status>(now.status),
-          .generation = now.generation};
+  return tempo::c_now(status->status.now);
 }
 
 void tempo_status_free(tempo_status* status) { delete status; }

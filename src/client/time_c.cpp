@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "client/c_error.h"
+#include "client/c_now.h"
 #include "tempo/time.h"
 
 struct tempo_time_page {
@@ -10,12 +11,6 @@ struct tempo_time_page {
   tempo::TimePage page;
   tempo::Timestamps stamps{page};
 };
-
-namespace {
-
-std::int64_t since_1970(tempo::NetworkTime time) { return time.time_since_epoch().count(); }
-
-}  // namespace
 
 extern "C" {
 
@@ -30,12 +25,7 @@ tempo_time_page* tempo_time_page_open(const char* path, tempo_error* error, char
 void tempo_time_page_close(tempo_time_page* page) { delete page; }
 
 tempo_now tempo_time_page_now(const tempo_time_page* page) {
-  const tempo::Now now = page->page.now();
-  return {.earliest_ns = since_1970(now.earliest),
-          .latest_ns = since_1970(now.latest),
-          .time_ns = since_1970(now.time),
-          .status = static_cast<tempo_time_status>(now.status),
-          .generation = now.generation};
+  return tempo::c_now(page->page.now());
 }
 
 int tempo_time_page_wait_until_after(const tempo_time_page* page, std::int64_t instant_ns,
@@ -46,7 +36,7 @@ int tempo_time_page_wait_until_after(const tempo_time_page* page, std::int64_t i
 
 std::int64_t tempo_time_page_timestamp(tempo_time_page* page) {
   const auto stamp = page->stamps.next();
-  return stamp ? since_1970(*stamp) : 0;
+  return stamp ? stamp->time_since_epoch().count() : 0;
 }
 
 }  // extern "C"
