@@ -45,6 +45,8 @@ if(TEMPO_SANITIZE)
     if(TEMPO_SANITIZE MATCHES "address")
       list(APPEND TEMPO_TEST_CHECKS --param=asan-instrumentation-with-call-threshold=0)
     endif()
+    # The command line, the drivers of tempod and the report compute little either.
+    set(TEMPO_LOW_OPT ${TEMPO_TEST_OPTIMISATION} ${TEMPO_TEST_CHECKS})
   endif()
 endif()
 

@@ -30,10 +30,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND (TEMPO_SANITIZE OR TEMPO_LOW_OPT))
   endif()
 endif()
 
-# Compiles the sources of a target in groups of six, so that common templates are instantiated once per group.
+# Compiles the sources of a target in groups of fourteen, so that common templates are instantiated once per group.
 # Sources named by tempo_no_unity and sources with their own compile definitions are compiled alone.
 function(tempo_unity name)
-  set_target_properties(${name} PROPERTIES UNITY_BUILD ${TEMPO_UNITY} UNITY_BUILD_BATCH_SIZE 6)
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ${TEMPO_UNITY} UNITY_BUILD_BATCH_SIZE 14)
 endfunction()
 
 # Sources that must be compiled alone because their names would clash with those of other sources.

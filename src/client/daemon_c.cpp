@@ -73,9 +73,7 @@ const char* tempo_status_master(const tempo_status* status) {
 const char* tempo_status_locks(const tempo_status* status) { return status->status.locks.c_str(); }
 const char* tempo_status_json(const tempo_status* status) { return status->status.json.c_str(); }
 
-tempo_now tempo_status_now(const tempo_status* status) {
-  return tempo::c_now(status->status.now);
-}
+tempo_now tempo_status_now(const tempo_status* status) { return tempo::c_now(status->status.now); }
 
 void tempo_status_free(tempo_status* status) { delete status; }
 
