@@ -241,7 +241,12 @@ class Candidacy {
     guard_.reset();
     if (end.stopped) {  // another machine shall lead; this one stands again
       print_state(state("stopped"));
-      if (end.left.empty() && end.ran_on.empty()) return leave();
+      if (end.left.empty() && end.ran_on.empty()) {
+        // The guard has closed the connection, but tempod keeps the lead while this process lives.
+        // On a new connection it ends, and this machine remains a candidate.
+        if (!election_) return leave();
+        return election_->confirm_stopped();
+      }
       exit_ = print_error(kRanOn, fmt::format("the lead of group '{}' was lost, and {}",
                                               arguments_->group, ran_on_text(end)));
       return;
