@@ -126,7 +126,8 @@ TEST(SimLease, TrustsNetworkTimeWithinItsBound) {
   runs(setup, soak() ? 500 : 10);
   setup.time_error = 30;
   std::uint64_t violations = 0;
-  for (setup.seed = 1; setup.seed <= 10; ++setup.seed) violations += run(setup).tally.violations;
+  for (setup.seed = 1; setup.seed <= 200 && violations == 0; ++setup.seed)
+    violations += run(setup).tally.violations;
   EXPECT_GT(violations, 0U);
 }
 

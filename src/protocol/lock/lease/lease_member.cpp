@@ -319,8 +319,7 @@ void Member::receive_record(Turn<Member>& turn, NodeId from, const Message& mess
   learn_claims(turn, message.claims);
   if (state_.stopped()) return;
   // The sender knows a later incarnation of this member, whose record is therefore an old copy.
-  if (!blank_ && message.to_boot > state_.boot && !mutated(Mutation::older_votes))
-    return retire_and_notify(turn);
+  if (!blank_ && message.to_boot > state_.boot) return retire_and_notify(turn);
   if (message.reserve != 0 && message.set.number > state_.following.number) {
     if (!blank_) return adopt(message.set, message.top);
     state_.disk.view = state_.following = message.set;
@@ -378,8 +377,8 @@ bool Member::may_begin() const {
 // copy of the record.
 bool Member::continues(NodeId from, const Sender& sender) const {
   const Sender known = newest_of(from);
-  const bool same_process = known.process == 0 || sender.process == 0 ||
-                            known.process == sender.process || mutated(Mutation::boot_used_twice);
+  const bool same_process =
+      known.process == 0 || sender.process == 0 || known.process == sender.process;
   return sender.life.boot > known.life.boot || (sender.life == known.life && same_process) ||
          mutated(Mutation::any_life_continues);
 }

@@ -54,9 +54,7 @@ enum class Mutation : std::uint8_t {
   claims_not_told,         // a grantor does not learn from others what they have confirmed
   claim_of_low_boot,       // a voter that remembers nothing confirms any claim
   retired_votes,           // a member votes although another machine has its identity
-  boot_used_twice,         // a process with an old copy counts as the one that had its boot before
   own_claim_raises,        // the answer to an earlier claim of a member raises its claim
-  older_votes,             // a member votes although others know a later incarnation of it
   clients_not_registered,  // voters do not learn which clients are inside
   pass_keeps_clients,      // a hand-over does not end the registration of the giver's clients
   resume_of_any_client,    // a grantor joins in for a client that has left
