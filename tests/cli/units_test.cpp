@@ -94,10 +94,11 @@ TEST(Units, AreValid) {
   add("tempod.service", "/usr/sbin/tempod", TEMPO_TEMPOD);
   add("tempo-wait-sync.service", "/usr/bin/tempo", TEMPO_BINARY);
   add("tempo-elect@.service", "/usr/bin/tempo", TEMPO_BINARY);
-  add("tempo-leader@.target", "/usr/bin/tempo", TEMPO_BINARY);
+  add("tempo-leader@.target", "", "");  // runs no program
   add("tempo-etcd.service", "/usr/sbin/tempo-etcd", TEMPO_TEMPOD);
   add("tempo-ntp.service", "/usr/sbin/tempo-ntp", TEMPO_TEMPOD);
   add("tempo-vip.service", "/usr/sbin/tempo-vip", TEMPO_TEMPOD);
+  add("tempo-web.service", "/usr/sbin/tempo-web", TEMPO_TEMPOD);
   add("tempo-vip-sleep.service", "/usr/sbin/tempo-vip", TEMPO_TEMPOD);
   const Ended ended = Child(words, kAnalyze).wait();
   std::filesystem::remove_all(directory);
