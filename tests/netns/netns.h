@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -50,6 +51,19 @@ class Netns : public testing::Test {
   static bool one_root(Site& site) {
     const auto spread = site.spread();
     return roots(site) == 1 && all_synchronized(site) && spread && *spread < 2ms;
+  }
+  // The same for several networks. A root that hears no majority of the members itself leads a
+  // minority (doc/internals/membership.md).
+  static bool one_root_across(Site& site) {
+    std::set<std::string> roots;
+    for (std::size_t i = 0; i < site.size(); ++i) {
+      if (!site.host(i).running()) continue;
+      const auto status = site.host(i).status();
+      if (!status || status->status == "unsynchronized" || status->networks.empty()) return false;
+      for (const obs::NetworkView& network : status->networks) roots.insert(network.root);
+    }
+    const auto spread = site.spread();
+    return roots.size() == 1 && !roots.begin()->empty() && spread && *spread < 2ms;
   }
   // There is a master, and all others know its heir. A master that dies before that may be back
   // before any other host stands.
