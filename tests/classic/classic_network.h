@@ -1,5 +1,5 @@
-// A network of hosts that speak TSP version 1: tempod in classic mode, and historical time daemons
-// whose program the environment names. Every host has a software clock.
+// A network of hosts that speak TSP version 1: tempod in classic mode, and the historical time
+// daemon that the environment names. Every host has a software clock.
 #pragma once
 
 #include <cstdint>

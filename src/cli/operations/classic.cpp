@@ -108,8 +108,8 @@ class Session {
   Session(std::uint16_t port, Nanos timeout, sys::Descriptor socket)
       : port_(port), timeout_(timeout), socket_(std::move(socket)) {}
 
-  // The daemons of 4.3BSD acknowledge Msite with a number of their own: only the address tells
-  // whose answer it is.
+  // The daemons of 4.3BSD acknowledge Msite with a number of their own: only the address
+  // identifies the sender.
   std::optional<Datagram> receive(const sys::Address& host) {
     std::array<std::byte, 512> bytes;
     sockaddr_storage from{};
